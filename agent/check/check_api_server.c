@@ -26,9 +26,10 @@
 #define PODS_PER_PAGE "40"                 /* a page is about half a megabyte */
 #define NO_NODE       "nrtd-check.invalid" /* RFC 2606 reserves the name: no Node has it */
 
-static const char apply_crd[] = "kubectl apply --server-side -k " MANIFESTS "/crd";
+/* helm may own the CRD that serves another version. */
+static const char apply_crd[] = "kubectl apply --server-side --force-conflicts -k " MANIFESTS "/crd";
 
-/* What the steps share. */
+/* What the steps share. A step returns false if no later step is possible. */
 struct check {
 	const struct check_config *config;
 	const struct doc *nrt;
@@ -89,7 +90,7 @@ static bool send_check_request(struct check *c, const char *source, const struct
 
 	if (is_out_of_time(c)) {
 		check_report_line(c->report, CHECK_WARN, source, "slow",
-			"not asked: the earlier answers took too long",
+			"not checked: earlier answers of the API server took too long",
 			"look at the API server's load and the network path to it");
 		return false;
 	}
@@ -136,13 +137,13 @@ static struct doc parse_response(const struct check *c)
 
 static bool step_credentials(struct check *c)
 {
-	const struct api_client_options how = {.connect_ms = CONNECT_MS, .total_ms = REQUEST_MS};
+	const struct api_client_options options = {.connect_ms = CONNECT_MS, .total_ms = REQUEST_MS};
 	struct err err = {""};
 	int r;
 
 	if (!check_credentials(&c->config->credentials, c->report, &c->credentials))
 		return false;
-	r = api_client_new(c->credentials, &how, &c->client, &err);
+	r = api_client_new(c->credentials, &options, &c->client, &err);
 	if (r < 0)
 		check_report_line(c->report, CHECK_FAIL, "API server", NULL, err.text,
 			r == -ENOSYS
@@ -157,9 +158,9 @@ enum check_level check_clock_level(int64_t ahead_ms)
 {
 	int64_t off_ms = ahead_ms < 0 ? -ahead_ms : ahead_ms;
 
-	return off_ms > CHECK_CLOCK_FAIL_MS   ? CHECK_FAIL
-	       : off_ms > CHECK_CLOCK_WARN_MS ? CHECK_WARN
-					      : CHECK_OK;
+	if (off_ms > CHECK_CLOCK_FAIL_MS)
+		return CHECK_FAIL;
+	return off_ms > CHECK_CLOCK_WARN_MS ? CHECK_WARN : CHECK_OK;
 }
 
 /* The Date header has whole seconds, so half a second is added; the response is assumed in the middle of the
@@ -213,12 +214,14 @@ static bool step_server(struct check *c)
 	to_ms = clock_ms(CLOCK_REALTIME);
 	answer = parse_response(c);
 	version = doc_string(doc_get(&answer, "gitVersion"));
+	/* 403: the API server accepts the credentials, but does not show its version. */
 	if (c->response.status == HTTP_FORBIDDEN || (c->response.status == HTTP_OK && version)) {
 		report_server(c, version, to_ms - from_ms);
 		report_clock(c, from_ms, to_ms);
 		return true;
 	}
 	if (c->response.status == HTTP_UNAUTHORIZED) {
+		/* Only for the sentence in `err`. */
 		publish_classify(PUBLISH_NODE, c->node_name, &c->response, &err);
 		check_report_line(c->report, CHECK_FAIL, "API server", "refused", err.text,
 			"use credentials that this cluster has issued and that have not expired");
@@ -235,6 +238,7 @@ static bool step_server(struct check *c)
 
 /* ---- the CRD and the identity */
 
+/* Whether the group serves VERSION. `all`: the list of its versions. */
 static bool serves_version(const struct doc *group, struct strbuf *all)
 {
 	const struct doc *versions = doc_get(group, "versions");
@@ -246,7 +250,8 @@ static bool serves_version(const struct doc *group, struct strbuf *all)
 		if (!version)
 			continue;
 		strbuf_addf(all, "%s%s", all->len > 0 ? ", " : "", version);
-		found |= !strcmp(version, VERSION);
+		if (!strcmp(version, VERSION))
+			found = true;
 	}
 	return found;
 }
@@ -301,7 +306,8 @@ static bool step_identity(struct check *c)
 	groups = doc_get(info, "groups");
 	if (groups && groups->kind == DOC_LIST)
 		DOC_FOREACH (item, groups)
-			c->is_node |= item->kind == DOC_STRING && !strcmp(item->text, "system:nodes");
+			if (item->kind == DOC_STRING && !strcmp(item->text, "system:nodes"))
+				c->is_node = true;
 	user = doc_string(doc_get(info, "username"));
 	if (!user)
 		return true;
@@ -336,7 +342,9 @@ static bool is_of_pods(const struct right *right)
 
 static bool is_right_wanted(const struct check_config *config, const struct right *right)
 {
-	return !strcmp(right->group, VOLCANO) ? config->numatopology : !is_of_pods(right) || config->kai;
+	if (!strcmp(right->group, VOLCANO))
+		return config->numatopology;
+	return is_of_pods(right) ? config->kai : true;
 }
 
 static void set_remedy_of_right(struct check *c, const struct right *right, struct check_item *item)
@@ -375,9 +383,11 @@ static void report_missing_right(struct check *c, const struct right *right, con
 
 	set_remedy_of_right(c, right, item);
 	item->state = "missing";
-	c->cannot_write |=
-		right->missing == CHECK_FAIL && strcmp(right->group, VOLCANO) != 0 && !is_of_pods(right);
-	c->cannot_read_node |= *right->group == '\0' && !strcmp(right->verb, "get");
+	/* The other writes do not require the rights for Numatopologies and pods. */
+	if (right->missing == CHECK_FAIL && strcmp(right->group, VOLCANO) != 0 && !is_of_pods(right))
+		c->cannot_write = true;
+	if (!strcmp(right->resource, "nodes") && !strcmp(right->verb, "get"))
+		c->cannot_read_node = true;
 }
 
 /* 1 = granted; 0 = missing; -ENODATA = unknown; -EIO = no response; 0 and errors have an item. */
@@ -407,7 +417,7 @@ static int check_right(struct check *c, const struct right *right)
 static bool step_rights(struct check *c)
 {
 	CLEANUP(strbuf_release) struct strbuf granted = STRBUF_INIT(1024);
-	const char *of = NULL;
+	const char *last = NULL; /* resource in `granted` */
 
 	for (size_t i = 0; i < ARRAY_SIZE(rights); i++) {
 		int r = is_right_wanted(c->config, &rights[i]) ? check_right(c, &rights[i]) : 0;
@@ -417,11 +427,12 @@ static bool step_rights(struct check *c)
 			return r == -ENODATA;
 		if (r == 0)
 			continue;
-		if (of == rights[i].resource)
+		if (last && !strcmp(last, rights[i].resource))
 			strbuf_addf(&granted, ", %s", rights[i].verb);
 		else
-			strbuf_addf(&granted, "%s%s: %s", of ? "; " : "", rights[i].resource, rights[i].verb);
-		of = rights[i].resource;
+			strbuf_addf(
+				&granted, "%s%s: %s", last ? "; " : "", rights[i].resource, rights[i].verb);
+		last = rights[i].resource;
 	}
 	if (granted.len > 0)
 		check_report_line(c->report, CHECK_OK, "right", "granted", granted.text, NULL);
@@ -532,6 +543,17 @@ static void add_requiring_pods(const struct doc *list, struct strv *ret)
 	}
 }
 
+/* Reads one page. False after any failure: the list of pods is then incomplete. */
+static bool read_pods_page(struct check *c, const char *path, struct doc *ret)
+{
+	const struct api_request request = {.method = "GET", .path = path};
+
+	if (is_out_of_time(c) || api_client_request(c->client, &request, &c->response, NULL) < 0)
+		return false;
+	return c->response.status == HTTP_OK &&
+	       json_parse(c->response.body.text, c->response.body.len, ret, NULL) == 0;
+}
+
 /* Reads the Node's pods page by page. True if all were read. */
 static bool list_requiring_pods(struct check *c, struct strv *pods)
 {
@@ -544,12 +566,7 @@ static bool list_requiring_pods(struct check *c, struct strv *pods)
 		strbuf_addf(&path,
 			"/api/v1/pods?limit=" PODS_PER_PAGE "&fieldSelector=spec.nodeName%%3D%s%s%s",
 			c->node_name, next.len > 0 ? "&continue=" : "", next.text);
-		if (strbuf_error(&path) < 0 || is_out_of_time(c) ||
-			api_client_request(c->client,
-				&(struct api_request){.method = "GET", .path = path.text}, &c->response,
-				NULL) < 0 ||
-			c->response.status != HTTP_OK ||
-			json_parse(c->response.body.text, c->response.body.len, &list, NULL) < 0)
+		if (strbuf_error(&path) < 0 || !read_pods_page(c, path.text, &list))
 			return false;
 		add_requiring_pods(&list, pods);
 		strbuf_reset(&next);
@@ -595,7 +612,9 @@ static void report_exporters(struct check *c, const struct doc *object)
 	c->skip_object = others;
 	if (managed_fields_read(object, &apply_nrt, &m) < 0)
 		return;
-	c->skip_object |= m.other_version;
+	/* The API server rejects an apply until nrtd run has cleared the managedFields. */
+	if (m.other_version)
+		c->skip_object = true;
 	if (!m.rival[0]) {
 		check_report_line(c->report, CHECK_OK, "exporters", NULL,
 			"no other program writes this node's object", NULL);
@@ -612,6 +631,8 @@ static void report_exporters(struct check *c, const struct doc *object)
 			       : "if it still runs, stop it: two exporters of one object overwrite each other");
 }
 
+/* Reports who else writes the object, and sets c->skip_object for step_dry_run(), which does nothing without the Node's UID or if nrtd
+ * cannot write. */
 static bool step_exporters(struct check *c)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(512);
@@ -638,7 +659,7 @@ static bool dry_run(struct check *c, enum publish_object object, const char *pat
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
 	struct err err = {""};
 
-	/* An error stays in `body`. */
+	/* send_body() reports an error of `body`. */
 	json_print_compact(doc, &body);
 	if (!send_body(c, "dry run", "PATCH", path, type, &body))
 		return false;
@@ -688,10 +709,12 @@ static bool step_dry_run(struct check *c)
 	if (apply_make_object(c->nrt, c->node_name, c->node.uid, NULL, &object, NULL) < 0)
 		return false;
 	doc_add_string(annotations, NRT_CONTENT_HASH, nrt_content_hash(c->nrt));
-	if ((!c->skip_object &&
-		    !dry_run(c, PUBLISH_NRT, nrt_path.text, "application/apply-patch+yaml", &object)) ||
-		!dry_run(c, PUBLISH_NODE, node_path.text, "application/merge-patch+json", &patch) ||
-		!try_taint(c, node_path.text))
+	if (!c->skip_object &&
+		!dry_run(c, PUBLISH_NRT, nrt_path.text, "application/apply-patch+yaml", &object))
+		return false;
+	if (!dry_run(c, PUBLISH_NODE, node_path.text, "application/merge-patch+json", &patch))
+		return false;
+	if (!try_taint(c, node_path.text))
 		return false;
 	check_report_line(c->report, CHECK_OK, "dry run", NULL,
 		c->skip_object ? "the API server would accept the Node's annotations"
@@ -711,9 +734,9 @@ static const char another_nodes_object[] =
 static const char foreign_annotation[] =
 	"{\"metadata\":{\"annotations\":{\"" NO_NODE "/check\":\"may not be written\"}}}";
 
-enum verdict { DENIED, ALLOWED, UNKNOWN };
+enum write_result { WRITE_DENIED, WRITE_ALLOWED, WRITE_UNKNOWN };
 
-static enum verdict try_foreign_write(
+static enum write_result try_foreign_write(
 	struct check *c, const char *path, const char *type, const char *body, struct err *why)
 {
 	const struct api_request request = {.method = "PATCH",
@@ -724,19 +747,19 @@ static enum verdict try_foreign_write(
 	char message[API_MESSAGE_MAX];
 
 	if (is_out_of_time(c)) {
-		err_set(why, 0, "not asked: the earlier answers took too long");
-		return UNKNOWN;
+		err_set(why, 0, "not checked: earlier answers of the API server took too long");
+		return WRITE_UNKNOWN;
 	}
 	if (api_client_request(c->client, &request, &c->response, why) < 0)
-		return UNKNOWN;
+		return WRITE_UNKNOWN;
 	if (c->response.status >= 200 && c->response.status < 300)
-		return ALLOWED;
+		return WRITE_ALLOWED;
 	if (c->response.status == HTTP_FORBIDDEN)
-		return DENIED;
+		return WRITE_DENIED;
 	api_response_message(&c->response, message);
 	err_set(why, 0, "not known: the API server answers %d to the dry run: %s", c->response.status,
 		message);
-	return UNKNOWN;
+	return WRITE_UNKNOWN;
 }
 
 static const char *remedy_of_unrestricted(const struct check *c)
@@ -750,21 +773,22 @@ static const char *remedy_of_unrestricted(const struct check *c)
 	return "kubectl apply -k packaging/kubernetes, or your overlay of it (in the chart admissionPolicy.create=true): it brings the admission policy, and write-own-node on agents.nrtd.dev for the agent's ClusterRole";
 }
 
-static void report_own_node(struct check *c, enum verdict verdict, const char *allowed, const struct err *why)
+static void report_own_node(
+	struct check *c, enum write_result result, const char *allowed, const struct err *why)
 {
-	switch (verdict) {
-	case DENIED:
+	switch (result) {
+	case WRITE_DENIED:
 		check_report_line(c->report, CHECK_OK, "own node", "restricted",
 			c->is_node
 				? "the API server denies this identity other nodes' objects"
 				: "the API server denies this identity other nodes' objects and others' annotations",
 			NULL);
 		break;
-	case ALLOWED:
+	case WRITE_ALLOWED:
 		check_report_line(c->report, CHECK_WARN, "own node", "unrestricted", allowed,
 			remedy_of_unrestricted(c));
 		break;
-	case UNKNOWN:
+	case WRITE_UNKNOWN:
 		check_report_line(c->report, CHECK_NOTE, "own node", "unknown", why->text, NULL);
 		break;
 	}
@@ -775,22 +799,22 @@ static bool step_own_node(struct check *c)
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(512);
 	const char *allowed = "the API server lets this identity write the objects of other nodes";
 	struct err why = {""};
-	enum verdict verdict = try_foreign_write(c,
+	enum write_result result = try_foreign_write(c,
 		APPLY_NRT_PATH NO_NODE "?" PUBLISH_MANAGER_QUERY "&force=true&dryRun=All",
 		"application/apply-patch+yaml", another_nodes_object, &why);
 
-	if (verdict == DENIED && !c->is_node) {
+	if (result == WRITE_DENIED && !c->is_node) {
 		allowed =
 			"the API server lets this identity write annotations of the Node that are not nrtd's";
 		strbuf_addf(&path, PUBLISH_NODE_PATH "%s?" PUBLISH_MANAGER_QUERY "&dryRun=All", c->node_name);
-		verdict = try_foreign_write(
+		result = try_foreign_write(
 			c, path.text, "application/merge-patch+json", foreign_annotation, &why);
 	}
-	report_own_node(c, verdict, allowed, &why);
+	report_own_node(c, result, allowed, &why);
 	return true;
 }
 
-/* In the order in which failures stop nrtd; false = no later step is possible. */
+/* In the order in which failures stop nrtd. */
 static bool (*const steps[])(struct check *c) = {
 	step_credentials,
 	step_server,

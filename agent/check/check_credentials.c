@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks the credentials for the API server, and when they expire. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "agent/check/check.h"
 #include "common/cleanup.h"
@@ -13,7 +14,8 @@ static bool is_early(const struct credential_expiry *expiry, int64_t now_s)
 
 enum check_level check_expiry_level(const struct credential_expiry *expiry, bool renewed, int64_t now_s)
 {
-	bool bounded = expiry->from_s != INT64_MIN && expiry->from_s < expiry->until_s;
+	bool lifetime_known = expiry->from_s != INT64_MIN && expiry->from_s < expiry->until_s;
+	int64_t overdue_s; /* the renewal is overdue if less time is left */
 
 	if (now_s >= expiry->until_s || is_early(expiry, now_s))
 		return CHECK_FAIL;
@@ -21,10 +23,21 @@ enum check_level check_expiry_level(const struct credential_expiry *expiry, bool
 		return CHECK_OK;
 	if (!renewed)
 		return expiry->until_s - now_s < CHECK_EXPIRY_WARN_S ? CHECK_WARN : CHECK_OK;
-	return bounded && expiry->until_s - now_s <
-				       (expiry->until_s - expiry->from_s) / 100 * CHECK_EXPIRY_PERCENT
-		       ? CHECK_WARN
-		       : CHECK_OK;
+	if (!lifetime_known)
+		return CHECK_OK;
+	overdue_s = (expiry->until_s - expiry->from_s) / 100 * CHECK_EXPIRY_PERCENT;
+	return expiry->until_s - now_s < overdue_s ? CHECK_WARN : CHECK_OK;
+}
+
+static const char *remedy_of_expiry(enum check_level level, bool early, bool renewed)
+{
+	if (level == CHECK_OK)
+		return NULL;
+	if (early)
+		return "set the clock, or use another credential";
+	if (renewed)
+		return "it was not renewed: the kubelet renews a pod's token and a node's certificate";
+	return "put a new one into the kubeconfig, or name a file that is renewed (tokenFile, client-certificate)";
 }
 
 static void report_expiry(struct check_report *report, const char *source,
@@ -34,6 +47,7 @@ static void report_expiry(struct check_report *report, const char *source,
 	enum check_level level = check_expiry_level(expiry, renewed, now_s);
 	bool early = is_early(expiry, now_s), late = now_s >= expiry->until_s;
 	time_t edge = (time_t)(early ? expiry->from_s : expiry->until_s);
+	const char *what = "valid until";
 	struct tm tm = {0};
 	char stamp[32] = "";
 
@@ -43,22 +57,15 @@ static void report_expiry(struct check_report *report, const char *source,
 	}
 	gmtime_r(&edge, &tm);
 	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	strbuf_addf(&text, "%s %s, ",
-		early  ? "not valid before"
-		: late ? "expired at"
-		       : "valid until",
-		stamp);
-	check_duration(early  ? expiry->from_s - now_s
-		       : late ? now_s - expiry->until_s
-			      : expiry->until_s - now_s,
-		&text);
+	if (early)
+		what = "not valid before";
+	else if (late)
+		what = "expired at";
+	strbuf_addf(&text, "%s %s, ", what, stamp);
+	check_duration(llabs((long long)edge - now_s), &text);
 	strbuf_addstr(&text, late ? " ago" : " from now");
 	check_report_line(report, level, source, late ? "expired" : NULL, text.text,
-		level == CHECK_OK ? NULL
-		: early           ? "set the clock, or use another credential"
-		: renewed
-			? "it was not renewed: the kubelet renews a pod's token and a node's certificate"
-			: "put a new one into the kubeconfig, or name a file that is renewed (tokenFile, client-certificate)");
+		remedy_of_expiry(level, early, renewed));
 }
 
 static void report_expiries(
@@ -97,21 +104,27 @@ static const char *remedy_of_credentials(int r)
 	}
 }
 
+static const char *secret_of_context(const struct api_access *access, const struct credentials_origin *origin)
+{
+	if (origin->plugin)
+		return "by a credential plugin";
+	if (access->token)
+		return "a token";
+	return access->certificate ? "a client certificate" : "neither token nor certificate";
+}
+
 static void report_credentials(
 	struct check_report *report, const struct api_access *access, const struct credentials_origin *origin)
 {
 	const char *path = origin->kubeconfig ? origin->kubeconfig : origin->token_file;
-	struct check_item *item = check_report_add(report, CHECK_OK, "credentials", "%s%s%s%s",
-		origin->kubeconfig   ? "context '"
-		: origin->token_file ? "the pod's service account"
-				     : "none",
-		origin->kubeconfig ? origin->context : "", origin->kubeconfig ? "', " : "",
-		!origin->kubeconfig   ? ""
-		: origin->plugin      ? "by a credential plugin"
-		: access->token       ? "a token"
-		: access->certificate ? "a client certificate"
-				      : "neither token nor certificate");
+	struct check_item *item;
 
+	if (origin->kubeconfig)
+		item = check_report_add(report, CHECK_OK, "credentials", "context '%s', %s", origin->context,
+			secret_of_context(access, origin));
+	else
+		item = check_report_add(report, CHECK_OK, "credentials", "%s",
+			origin->token_file ? "the pod's service account" : "none");
 	if (path) {
 		item->state = "read";
 		check_report_set(&item->path, "%s", path);

@@ -19,7 +19,7 @@
 
 #define DIFFERENCES_MAX (8u << 20)
 
-/* What the checks share. */
+/* What the steps share. A step returns false if no later step is possible. */
 struct host {
 	const struct check_config *config;
 	struct check_report *report;
@@ -29,6 +29,7 @@ struct host {
 	struct sources sources;
 	struct observation o;
 	struct check_state_files files;
+	bool file_damaged;       /* some state file */
 	bool files_absent;       /* the kubelet has written neither of the managers' state files */
 	size_t n_start_problems; /* reasons for which the kubelet would not start */
 };
@@ -88,8 +89,9 @@ static bool step_libnuma(struct host *h)
 					 n == -ENODEV || n == -ENOENT ? err.text : strerror(-n))
 					  ->remedy,
 			"install libnuma (libnuma1, numactl-libs); nrtd itself does not need it");
-	for (char *line = n > 0 ? strtok_r(differences.text, "\n", &save) : NULL; line;
-		line = strtok_r(NULL, "\n", &save))
+	if (n <= 0)
+		return true;
+	for (char *line = strtok_r(differences.text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 		check_report_line(h->report, CHECK_FAIL, "libnuma", NULL, line,
 			"look at both: `numactl --hardware` and /sys/devices/system/node; in a container mount the host's /sys");
 	return true;
@@ -127,6 +129,9 @@ static const struct state_file_kind {
 
 /* ---- state files: items */
 
+#define DAMAGED_REMEDY \
+	"the kubelet would not start with it either: drain the node, stop the kubelet, remove the file, start it"
+
 static void add_state_file_remedy(struct check_item *item, int r)
 {
 	if (r == -ENOENT || r == -ENOTDIR)
@@ -136,8 +141,7 @@ static void add_state_file_remedy(struct check_item *item, int r)
 		check_report_set(&item->remedy,
 			"only root may read it: run as root, or give the process CAP_DAC_READ_SEARCH");
 	else
-		check_report_set(&item->remedy,
-			"the kubelet would not start with it either: drain the node, stop the kubelet, remove the file, start it");
+		check_report_set(&item->remedy, DAMAGED_REMEDY);
 }
 
 /* The file's format, or 0. */
@@ -161,7 +165,7 @@ static void set_file_age(const char *sysroot, const char *path, struct check_ite
 		item->age_s = now > st.st_mtime ? now - st.st_mtime : 0;
 }
 
-/* The host keeps what the file has; `state` becomes empty. */
+/* Exchanges the state that the host keeps, which is empty so far, and the state of a file. */
 static void swap_states(struct kubelet_state *kept, struct kubelet_state *state)
 {
 	struct kubelet_state empty = *kept;
@@ -175,7 +179,7 @@ static void check_state_file(struct host *h, const struct state_file_kind *kind)
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
 	CLEANUP(kubelet_state_release) struct kubelet_state state = {0};
 	CLEANUP(notes_release) struct notes notes = {0};
-	const char *sysroot = h->config->observe.sysroot;
+	const char *sysroot = h->config->observe.sysroot, *finding;
 	struct err err = {""};
 	char path[PATH_MAX];
 	struct check_item *item;
@@ -188,22 +192,25 @@ static void check_state_file(struct host *h, const struct state_file_kind *kind)
 		kind->print(&state, &text);
 	for (size_t i = 0; i < notes.lines.n_items; i++)
 		strbuf_addf(&text, "%s%s", text.len > 0 ? "; " : "", notes.lines.items[i]);
+	if (r == 0)
+		finding = text.text;
+	else
+		finding = r == -ENOENT || r == -ENOTDIR ? "" : err.text;
 	item = check_report_add(h->report, r < 0 || notes.lines.n_items > 0 ? CHECK_WARN : CHECK_OK,
-		kind->source, "%s",
-		r == 0                          ? text.text
-		: r == -ENOENT || r == -ENOTDIR ? ""
-						: err.text);
+		kind->source, "%s", finding);
 	item->state = r == 0 ? "read" : check_state_of(r);
 	check_report_set(&item->path, "%s%s", sysroot, path);
 	set_file_age(sysroot, path, item);
 	format = read_format(kind, sysroot, path);
 	if (format > 0)
 		check_report_set(&item->format, "v%u", format);
+	h->file_damaged = h->file_damaged || r == -EINVAL;
 	if (r < 0)
 		add_state_file_remedy(item, r);
 	else if (notes.lines.n_items > 0)
 		check_report_set(&item->remedy,
-			"if the doubt stays after a restart of the kubelet: drain the node, stop the kubelet, remove the file, start it");
+			"if this message stays after the kubelet's next restart: drain the node, stop the kubelet, remove the file, start the kubelet");
+	/* For check_kubelet_files(). */
 	if (kind->state == &state_cpu)
 		swap_states(&h->files.cpus, &state);
 	else if (kind->state == &state_memory)
@@ -263,7 +270,7 @@ static const char *remedy_of_socket(int r)
 	}
 }
 
-static void report_failure(struct check_report *report, const char *socket, int r, const struct err *err)
+static void report_api_failure(struct check_report *report, const char *socket, int r, const struct err *err)
 {
 	bool absent = r == -ENOENT || r == -ENOTDIR;
 	struct check_item *item =
@@ -274,7 +281,7 @@ static void report_failure(struct check_report *report, const char *socket, int 
 	check_report_set(&item->remedy, "%s", remedy_of_socket(r));
 }
 
-static void report_answer(
+static void report_api_answer(
 	struct check_report *report, const char *socket, const struct pod_resources *answer, double ms)
 {
 	struct check_item *item = check_report_add(report, CHECK_OK, pod_resources,
@@ -309,10 +316,10 @@ static bool step_pod_resources(struct host *h)
 	if (r == 0)
 		r = pod_resources_read(client, &h->machine, &answer, &notes, &err);
 	if (r < 0) {
-		report_failure(h->report, socket, r, &err);
+		report_api_failure(h->report, socket, r, &err);
 		return true;
 	}
-	report_answer(h->report, socket, &answer, (clock_s(CLOCK_MONOTONIC) - begin) * 1e3);
+	report_api_answer(h->report, socket, &answer, (clock_s(CLOCK_MONOTONIC) - begin) * 1e3);
 	excuse_absent_files(h->report);
 	return true;
 }
@@ -352,16 +359,20 @@ static bool step_observation(struct host *h)
 {
 	struct err err = {""};
 	int r = observe_with(&h->sources, &h->config->observe, &h->o, &err);
+	const char *remedy =
+		"run as root, in a container with the host's /sys, /proc and the kubelet's root directory; try again if the line names a file that is being written";
 
-	if (r < 0) {
-		check_report_line(h->report, CHECK_FAIL, "observation", NULL, err.text,
-			r == -EINVAL
-				? "correct what the line names; the kubelet does not start with a setting that it cannot read either"
-				: "run as root, in a container with the host's /sys, /proc and the kubelet's root directory; try again if the line names a file that is being written");
-		return false;
+	if (r == 0) {
+		check_report_add(h->report, CHECK_OK, "node", "%s", h->o.node.node_name);
+		return true;
 	}
-	check_report_add(h->report, CHECK_OK, "node", "%s", h->o.node.node_name);
-	return true;
+	if (r == -EINVAL)
+		remedy =
+			h->file_damaged
+				? DAMAGED_REMEDY
+				: "correct what the line names; the kubelet does not start with a setting that it cannot read either";
+	check_report_line(h->report, CHECK_FAIL, "observation", NULL, err.text, remedy);
+	return false;
 }
 
 /* Its process is seen, or its API answers. */
@@ -393,6 +404,7 @@ static bool step_derive(struct host *h)
 /* Only a running kubelet's settings are certain; its files may have changed. */
 static bool step_process(struct host *h)
 {
+	/* In a saved tree, or with a machine from XML, no kubelet can be seen to run. */
 	bool elsewhere = *h->config->observe.sysroot || h->config->observe.machine_xml;
 	struct check_item *item;
 
@@ -428,7 +440,9 @@ static bool step_settings(struct host *h)
 	size_t known = 0;
 
 	for (enum setting what = 0; what < SETTING_COUNT; what++)
-		known += s->from[what] != NULL;
+		if (s->from[what])
+			known++;
+	/* If no setting is known, the last item says so once. */
 	for (enum setting what = 0; known > 0 && what < SETTING_COUNT; what++) {
 		CLEANUP(freep) char *value = s->from[what] ? settings_text(s, what) : NULL;
 
@@ -467,13 +481,15 @@ static bool step_reserved(struct host *h)
 {
 	const struct node_state *node = &h->o.node;
 	CLEANUP(freep) char *reserved = node->reserved.cpus ? cpuset_print(node->reserved.cpus) : NULL;
-	struct check_item *item = check_report_add(h->report, reserved ? CHECK_OK : CHECK_WARN, "reserved",
-		"CPUs %s%s%s (%s)", reserved ? "'" : "", reserved ? reserved : "unknown", reserved ? "'" : "",
-		node->reserved.from);
+	struct check_item *item;
 
-	if (!reserved)
-		check_report_set(
-			&item->remedy, "name them by --reserved-cpus, or let the pod-resources API be read");
+	if (reserved) {
+		check_report_add(
+			h->report, CHECK_OK, "reserved", "CPUs '%s' (%s)", reserved, node->reserved.from);
+		return true;
+	}
+	item = check_report_add(h->report, CHECK_WARN, "reserved", "CPUs unknown (%s)", node->reserved.from);
+	check_report_set(&item->remedy, "name them by --reserved-cpus, or let the pod-resources API be read");
 	return true;
 }
 
@@ -484,6 +500,15 @@ static bool step_comparison(struct host *h)
 	return true;
 }
 
+static const char *name_sources(const struct observation *o)
+{
+	if (o->from_files && o->from_api)
+		return "the state files and the pod-resources API";
+	if (o->from_api)
+		return "the pod-resources API";
+	return o->from_files ? "the state files" : "the hardware alone: what containers hold is not known";
+}
+
 /* A source must report what the static policies assign. */
 static bool step_accounting(struct host *h)
 {
@@ -491,21 +516,17 @@ static bool step_accounting(struct host *h)
 	bool cpus = node->settings.cpu_manager == CPU_MANAGER_STATIC && !node->allocations.cpus_known;
 	bool memory =
 		node->settings.memory_manager == MEMORY_MANAGER_STATIC && !node->allocations.memory_known;
+	const char *missing = cpus ? "CPUs" : "memory";
 	struct check_item *item;
 
 	if (!cpus && !memory) {
-		check_report_add(h->report, CHECK_OK, "accounting", "from %s",
-			h->o.from_files && h->o.from_api ? "the state files and the pod-resources API"
-			: h->o.from_api                  ? "the pod-resources API"
-			: h->o.from_files                ? "the state files"
-					  : "the hardware alone: what containers hold is not known");
+		check_report_add(h->report, CHECK_OK, "accounting", "from %s", name_sources(&h->o));
 		return true;
 	}
+	if (cpus && memory)
+		missing = "CPUs and memory";
 	item = check_report_add(h->report, CHECK_FAIL, "accounting",
-		"policy static, and no source reports which %s containers hold",
-		cpus && memory ? "CPUs and memory"
-		: cpus         ? "CPUs"
-			       : "memory");
+		"policy static, and no source reports which %s containers hold", missing);
 	check_report_set(&item->remedy, "%s",
 		h->files_absent && !kubelet_runs(h)
 			? "start the kubelet, which writes its state files; if it runs, make its state files or the pod-resources socket readable: one of them is enough"
@@ -533,7 +554,7 @@ static bool step_tuning(struct host *h)
 
 #define EXAMPLES_MAX 3 /* pods that a message names */
 
-/* The pods with more remote memory than other pods. */
+/* Counts the pods whose memory is known, and names pods with much memory on NUMA nodes without their CPUs. */
 static void report_pod_memory(struct host *h)
 {
 	const struct node_state *node = &h->o.node;
@@ -545,13 +566,19 @@ static void report_pod_memory(struct host *h)
 		const struct pod_memory *p = &node->pods_memory.items[i];
 		unsigned percent = p->unknown ? 0 : pod_memory_remote_percent(p, &node->machine);
 
-		n_known += p->unknown == NULL;
+		if (!p->unknown)
+			n_known++;
 		if (percent <= POD_MEMORY_REMOTE_PERCENT)
 			continue;
-		if (n_remote++ < EXAMPLES_MAX)
-			strbuf_addf(&names, "%s%.63s%s%.253s has %u%%", n_remote > 1 ? ", " : "",
-				*p->pod ? p->namespace : "pod", *p->pod ? "/" : " ",
-				*p->pod ? p->pod : p->pod_uid, percent);
+		n_remote++;
+		if (n_remote > EXAMPLES_MAX)
+			continue;
+		strbuf_addstr(&names, n_remote > 1 ? ", " : "");
+		if (*p->pod)
+			strbuf_addf(&names, "%.63s/%.253s", p->namespace, p->pod);
+		else
+			strbuf_addf(&names, "pod %.253s", p->pod_uid);
+		strbuf_addf(&names, " has %u%%", percent);
 	}
 	item = check_report_add(h->report, n_remote > 0 ? CHECK_NOTE : CHECK_OK, "pod memory",
 		"known of %zu of %zu pods with exclusive CPUs or memory, %zu with more than %u%% on NUMA nodes without their CPUs%s%s%s",
@@ -585,7 +612,7 @@ static bool step_object(struct host *h)
 	return true;
 }
 
-/* In the order of the report; false = no later step is possible. */
+/* In the order of the report. */
 static bool (*const steps[])(struct host *h) = {
 	step_machine,
 	step_libnuma,

@@ -56,7 +56,8 @@ static struct node_state make_node_of_file(const struct node_state *node, const 
 	return copy;
 }
 
-/* `what` is the policy of the manager that writes the file. A file without a known policy says nothing. */
+/* Checks a restart of a kubelet that has written the file under the file's policy, with the settings of the node. `what`: the
+ * setting of this policy, which selects the file of the CPU manager or of the memory manager. */
 static void check_restart_with_file(const struct check_state_files *files, const struct node_state *node,
 	const struct reserved_cpus *reserved, enum setting what, bool runs, struct check_report *report)
 {
@@ -71,8 +72,10 @@ static void check_restart_with_file(const struct check_state_files *files, const
 	const char *why, *name = of_cpus ? "cpu_manager_state" : "memory_manager_state";
 	struct check_item *item;
 
-	if (policy <= 0 || (!of_cpus && !node->settings.from[SETTING_RESERVED_MEMORY]))
-		return;
+	if (policy <= 0)
+		return; /* the file's policy is unknown */
+	if (!of_cpus && !node->settings.from[SETTING_RESERVED_MEMORY])
+		return; /* it is unknown whether the reserved memory has changed */
 	setting_set_choice(&before, what, (unsigned)policy);
 	if (kubelet_restart_check(&before, &copy, &changes, &restart, NULL) < 0)
 		return;

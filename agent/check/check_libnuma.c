@@ -24,6 +24,7 @@ struct library {
 	__typeof__(&numa_node_to_cpus) node_to_cpus;
 };
 
+/* Sets the member to libnuma's function numa_<name>; NULL if the library lacks the function. */
 #define LOAD(lib, name) ((lib)->name = (__typeof__((lib)->name))dlsym((lib)->handle, "numa_" #name))
 
 /* libnuma reads the machine when it is loaded, so it is not loaded when nrtd starts. It stays loaded, because
@@ -142,6 +143,6 @@ int libnuma_compare(const struct machine *m, struct strbuf *differences, struct 
 		n += compare_distances(lib, m, i, differences);
 	}
 	if (strbuf_error(differences) < 0)
-		return err_set(err, strbuf_error(differences), "the list of differences does not fit");
+		return err_set(err, strbuf_error(differences), "too many differences to list");
 	return n;
 }

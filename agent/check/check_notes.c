@@ -13,6 +13,7 @@ struct note_kind {
 
 /* The first row with a part of the text counts. */
 static const struct note_kind note_kinds[] = {
+	{"but those that claims hold", CHECK_NOTE, NULL}, /* the policy that dra-driver-cpu requires */
 	{"no CPU is handed out exclusively", CHECK_NOTE,
 		"set cpuManagerPolicy static, and reserve CPUs, if containers are to have CPUs of their own"},
 	{"fingerprint is omitted", CHECK_NOTE,
@@ -26,7 +27,7 @@ static const struct note_kind note_kinds[] = {
 	{"no source reports the pods' namespaces", CHECK_WARN,
 		"let nrtd read the pod-resources API, or remove --namespace"},
 	{"changed after the kubelet", CHECK_WARN,
-		"restart the kubelet, after the items \"kubelet start\" above, if there are some, are mended"},
+		"mend any items \"kubelet start\" above, then restart the kubelet"},
 	{"is not running: its last settings are used", CHECK_WARN,
 		"start the kubelet; its log tells why it ended"},
 	{"kubelets run here", CHECK_WARN,
@@ -44,6 +45,8 @@ static const struct note_kind note_kinds[] = {
 	{"--hostname-override", CHECK_WARN, "name the node by --node-name or NODE_NAME, or start nrtd again"},
 	{"both allocate", CHECK_WARN,
 		"let one of them allocate: set the kubelet's manager to policy none, or remove the DRA driver"},
+	{"belong to several claims", CHECK_WARN,
+		"restart one of the pods, and update the driver: dra-driver-cpu 0.2.0 can give a CPU to two claims"},
 	{"feature gate MemoryManager is off", CHECK_WARN,
 		"enable the feature gate, or set memoryManagerPolicy None"},
 	{"featureGates: no kubelet that nrtd knows has", CHECK_WARN,
@@ -66,7 +69,7 @@ static const struct note_kind note_kinds[] = {
 	{"the state files alone are used", CHECK_WARN,
 		"make the pod-resources socket readable: in a container mount its directory; run as root"},
 	{"the pod-resources API alone is used", CHECK_WARN,
-		"make the state files readable: in a container mount the kubelet's root directory; run as root"},
+		"make the state files readable: in a container mount the kubelet's root directory; run as root; a damaged file is removed while the kubelet is stopped, on the drained node"},
 	{"the API's last answer is still used", CHECK_WARN,
 		"find out why the kubelet does not answer: its log, its load"},
 	{"disagree", CHECK_WARN,

@@ -81,7 +81,9 @@ enum check_level check_report_level(const struct check_report *r)
 
 const char *check_state_of(int r)
 {
-	return r == -ENOENT || r == -ENOTDIR ? "absent" : r == -EACCES || r == -EPERM ? "denied" : "broken";
+	if (r == -ENOENT || r == -ENOTDIR)
+		return "absent";
+	return r == -EACCES || r == -EPERM ? "denied" : "broken";
 }
 
 void check_duration(int64_t seconds, struct strbuf *out)

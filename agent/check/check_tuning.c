@@ -35,20 +35,24 @@ struct tuning {
 
 /* ---- files and texts */
 
+static void trim_end(char *text)
+{
+	size_t len = strlen(text);
+
+	while (len > 0 && isspace((unsigned char)text[len - 1]))
+		text[--len] = '\0';
+}
+
 /* Read a file without the white space at its end. 0 or -errno. */
 static int read_tuning_file(struct tuning *t, const char *path)
 {
-	size_t len;
 	int r;
 
 	strbuf_reset(&t->text);
 	r = fs_read(t->sysroot, path, &t->text, NULL);
-	if (r < 0)
-		return r;
-	len = strlen(t->text.text);
-	while (len > 0 && isspace((unsigned char)t->text.text[len - 1]))
-		t->text.text[--len] = '\0';
-	return 0;
+	if (r == 0)
+		trim_end(t->text.text);
+	return r;
 }
 
 /* Read a list of CPUs. The kernel prints "  (null)" if nohz_full is not used. */
@@ -130,7 +134,9 @@ static int read_isolcpus(struct tuning *t, hwloc_bitmap_t *ret)
 
 		flags = true;
 		domain = domain || (n == strlen("domain") && !strncmp(value, "domain", n));
-		value += n + (value[n] == ',');
+		value += n;
+		if (*value == ',')
+			value++;
 	}
 	return cpuset_parse(flags && !domain ? "" : value, ret, NULL);
 }
@@ -169,6 +175,7 @@ static void print_owner(const struct tuning *t, int owner, struct strbuf *out)
 		strbuf_addf(out, "pod %.8s", a->pod_uid);
 }
 
+/* Adds the owner of `of` if some of these CPUs are among `cpus`. *n: the owners so far; beyond USERS_MAX, "..." stands for all others. */
 static void add_user(const struct tuning *t, int owner, hwloc_const_bitmap_t of, hwloc_const_bitmap_t cpus,
 	size_t *n, struct strbuf *out)
 {
@@ -176,8 +183,9 @@ static void add_user(const struct tuning *t, int owner, hwloc_const_bitmap_t of,
 	CLEANUP(freep) char *list = NULL;
 
 	cpuset_and(both, both, cpus);
-	if (hwloc_bitmap_iszero(both) || (*n)++ > USERS_MAX)
+	if (hwloc_bitmap_iszero(both) || *n > USERS_MAX)
 		return;
+	(*n)++;
 	if (*n > USERS_MAX) {
 		strbuf_addstr(out, ", ...");
 		return;
@@ -237,12 +245,14 @@ static void check_isolated(struct tuning *t)
 	}
 }
 
-/* Without the file, the kernel ignores the parameter. (A saved tree may lack both files of the directory.) */
+/* A kernel that does not support the parameter has no file of it, and ignores it. A saved tree may lack the file, too: then it
+ * also lacks the file "isolated" in the same directory. */
 static void report_no_nohz_full(struct tuning *t, const char *path, int r)
 {
 	const char *value = r == -ENOENT ? read_boot_parameter(t, "nohz_full=") : NULL;
+	bool is_ignored = value && fs_lookup(t->sysroot, CPU_DIR "/isolated", NULL) == 1;
 
-	if (!value || fs_lookup(t->sysroot, CPU_DIR "/isolated", NULL) != 1) {
+	if (!is_ignored) {
 		add_unread(t, "nohz_full", path, r);
 		return;
 	}
@@ -281,14 +291,17 @@ static void check_nohz_full(struct tuning *t)
 		add_file_item(t, CHECK_OK, source, path, "has the CPUs that the kubelet assigns exclusively");
 		return;
 	}
-	list = print_short(hwloc_bitmap_iszero(reserved) ? missing : reserved);
-	text = hwloc_bitmap_iszero(reserved)
-		       ? xasprintf(
-				 "CPUs '%s' keep the timer tick, and the kubelet assigns them exclusively like the CPUs without it",
-				 list)
-		       : xasprintf(
-				 "the reserved CPUs '%s' are nohz_full, which makes system calls of the system's daemons slower",
-				 list);
+	if (hwloc_bitmap_iszero(reserved)) {
+		list = print_short(missing);
+		text = xasprintf(
+			"CPUs '%s' keep the timer tick, and the kubelet assigns them exclusively like the CPUs without it",
+			list);
+	} else {
+		list = print_short(reserved);
+		text = xasprintf(
+			"the reserved CPUs '%s' are nohz_full, which makes system calls of the system's daemons slower",
+			list);
+	}
 	want = print_short(t->allocatable);
 	check_report_set(&add_file_item(t, CHECK_WARN, source, path, text)->remedy,
 		"on the kernel command line, set nohz_full=%s, or remove it", want);
@@ -300,7 +313,7 @@ struct irqs {
 	size_t n_read;
 	size_t n_delivered; /* interrupts that an exclusive CPU handles */
 	size_t n_allowed; /* interrupts that an exclusive CPU may handle: the kernel does not say which does */
-	hwloc_bitmap_t cpus; /* exclusive CPUs among theirs */
+	hwloc_bitmap_t cpus; /* exclusive CPUs that handle, or may handle, these interrupts */
 	struct strbuf examples;
 };
 
@@ -326,37 +339,31 @@ static char *irq_user(struct tuning *t, uint64_t irq)
 	return NULL;
 }
 
-/* Read a list of the interrupt; false if there is none. `dir` is IRQ_DIR, open. */
-static bool read_irq_list(struct tuning *t, int dir, uint64_t irq, const char *file, hwloc_bitmap_t *ret)
+/* Read a CPU list of the interrupt; false if there is none. `dir`: IRQ_DIR. */
+static bool read_irq_cpus(
+	struct tuning *t, const struct fs_directory *dir, uint64_t irq, const char *file, hwloc_bitmap_t *ret)
 {
-	char path[64];
-	size_t len;
-	int r;
+	char name[64];
 
-	snprintf(path, sizeof(path), "%llu/%s", (unsigned long long)irq, file);
+	snprintf(name, sizeof(name), "%llu/%s", (unsigned long long)irq, file);
 	strbuf_reset(&t->text);
-	r = fs_read_below(dir, path, &t->text);
-	if (r == -ENOENT)
+	if (fs_read_in(dir, name, &t->text, NULL) < 0)
 		return false;
-	if (r < 0) {
-		snprintf(path, sizeof(path), IRQ_DIR "/%llu/%s", (unsigned long long)irq, file);
-		return read_tuning_cpus(t, path, ret) == 0;
-	}
-	len = strcspn(t->text.text, "\n");
-	t->text.text[len] = '\0';
+	trim_end(t->text.text);
 	return cpuset_parse(t->text.text, ret, NULL) == 0;
 }
 
-/* Adds an interrupt of a device that an exclusive CPU handles, or may handle. */
-static void add_irq(struct tuning *t, int dir, uint64_t irq, struct irqs *irqs)
+/* Adds an interrupt of a device that an exclusive CPU handles (effective_affinity_list, which not every kernel has), or may
+ * handle (smp_affinity_list). */
+static void add_irq(struct tuning *t, const struct fs_directory *dir, uint64_t irq, struct irqs *irqs)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 	CLEANUP(freep) char *user = NULL;
 	CLEANUP(freep) char *list = NULL;
-	bool delivered = read_irq_list(t, dir, irq, "effective_affinity_list", &set);
+	bool delivered = read_irq_cpus(t, dir, irq, "effective_affinity_list", &set);
 	size_t n = irqs->n_delivered + irqs->n_allowed;
 
-	if (!delivered && !read_irq_list(t, dir, irq, "smp_affinity_list", &set))
+	if (!delivered && !read_irq_cpus(t, dir, irq, "smp_affinity_list", &set))
 		return;
 	irqs->n_read++;
 	if (!hwloc_bitmap_intersects(set, t->exclusive))
@@ -400,7 +407,8 @@ static void report_irqs(struct tuning *t, const struct irqs *irqs)
 
 static void check_interrupts(struct tuning *t)
 {
-	CLEANUP(closep) int dir = fs_open(t->sysroot, IRQ_DIR, O_PATH | O_DIRECTORY);
+	CLEANUP(closep) int fd = fs_open(t->sysroot, IRQ_DIR, O_PATH | O_DIRECTORY);
+	const struct fs_directory dir = {t->sysroot, IRQ_DIR, fd};
 	CLEANUP(freep) uint64_t *numbers = NULL;
 	struct irqs irqs = {.examples = STRBUF_INIT(4096)};
 	size_t n;
@@ -412,7 +420,8 @@ static void check_interrupts(struct tuning *t)
 	}
 	irqs.cpus = cpuset_new();
 	for (size_t i = 0; i < n && i < IRQS_MAX; i++)
-		add_irq(t, dir, numbers[i], &irqs);
+		add_irq(t, &dir, numbers[i], &irqs);
+	/* The directory lists interrupts, and none of their files can be read. */
 	if (n > 0 && irqs.n_read == 0)
 		add_unread(t, "interrupts", IRQ_DIR, -EACCES);
 	else
@@ -433,7 +442,8 @@ static size_t count_memory_nodes(const struct machine *m)
 	size_t n = 0;
 
 	for (size_t i = 0; i < m->n_nodes; i++)
-		n += m->nodes[i].memory_bytes > 0;
+		if (m->nodes[i].memory_bytes > 0)
+			n++;
 	return n;
 }
 
@@ -476,12 +486,14 @@ static void check_memory_settings(struct tuning *t)
 
 /* ---- the machine: hugepages, clusters, memory without CPUs */
 
-static enum check_level level_of_hugepages(enum hugepages_problem problem)
-{
-	return problem <= HUGEPAGES_NO_POLICY   ? CHECK_OK
-	       : problem == HUGEPAGES_UNCOUNTED ? CHECK_WARN
-						: CHECK_NOTE;
-}
+static const enum check_level hugepages_levels[HUGEPAGES_PROBLEM_COUNT] = {
+	[HUGEPAGES_FINE] = CHECK_OK,
+	[HUGEPAGES_NO_POLICY] = CHECK_OK,
+	[HUGEPAGES_UNKNOWN] = CHECK_NOTE,
+	[HUGEPAGES_ONE_NODE] = CHECK_NOTE,
+	[HUGEPAGES_UNALIGNED] = CHECK_NOTE,
+	[HUGEPAGES_UNCOUNTED] = CHECK_WARN,
+};
 
 /* An item per size of which there are pages. */
 static void check_hugepages(struct tuning *t)
@@ -498,7 +510,7 @@ static void check_hugepages(struct tuning *t)
 			(struct quantity){(qty_t)h->reserved * QTY_UNIT, QUANTITY_BINARY_SI}, reserved);
 		quantity_print(
 			(struct quantity){(qty_t)h->assigned * QTY_UNIT, QUANTITY_BINARY_SI}, assigned);
-		item = check_report_add(t->report, level_of_hugepages(h->problem), "hugepages",
+		item = check_report_add(t->report, hugepages_levels[h->problem], "hugepages",
 			"%s: %.200s; the kubelet reserves %s%s%s; %s", h->name, h->where, reserved,
 			t->node->allocations.memory_known ? ", pods hold " : "",
 			t->node->allocations.memory_known ? assigned : "",
@@ -508,8 +520,9 @@ static void check_hugepages(struct tuning *t)
 	}
 }
 
-/* The largest number of NUMA nodes with CPUs in one package; *ret_cpus = the CPUs of the largest of them. */
-static size_t nodes_per_package(const struct machine *m, size_t *ret_cpus)
+/* The largest number of NUMA nodes with CPUs in one socket. *ret_cpus: how many CPUs the largest NUMA node of this socket
+ * has. */
+static size_t count_nodes_per_socket(const struct machine *m, size_t *ret_cpus)
 {
 	size_t most = 0;
 
@@ -539,19 +552,23 @@ static void check_clusters(struct tuning *t)
 	bool aligned = s->topology.policy >= TOPOLOGY_MANAGER_BEST_EFFORT;
 	bool single = s->topology.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
 	bool near = s->topology.prefer_closest_numa_nodes || s->cpu_options.align_by_socket;
-	size_t cpus, n = nodes_per_package(&t->node->machine, &cpus);
+	size_t cpus, n = count_nodes_per_socket(&t->node->machine, &cpus);
+	const char *effect = "may get NUMA nodes of different sockets";
 	struct check_item *item;
 
+	/* Each socket has one NUMA node, or no manager restricts containers to NUMA nodes. */
 	if (n < 2 || (!aligned && s->memory_manager != MEMORY_MANAGER_STATIC))
 		return;
+	/* In one socket, all NUMA nodes are near to each other. */
 	if (!single && t->node->machine.n_sockets < 2)
 		return;
+	if (single)
+		effect = "are rejected, although a socket has more";
+	else if (near)
+		effect = "get NUMA nodes that are near to each other";
 	item = check_report_add(t->report, near && !single ? CHECK_OK : CHECK_NOTE, "clusters",
 		"a socket has %zu NUMA nodes (sub-NUMA clustering, NPS, or several dies): containers with more CPUs than a NUMA node (%zu) %s",
-		n, cpus,
-		single ? "are rejected, although a socket has more"
-		: near ? "get NUMA nodes that are near to each other"
-		       : "may get NUMA nodes of different sockets");
+		n, cpus, effect);
 	if (single)
 		check_report_set(&item->remedy,
 			"if such containers are needed, turn the clustering off in the firmware, or use the Topology Manager policy restricted with prefer-closest-numa-nodes=true");
@@ -652,7 +669,7 @@ static void check_governors(struct tuning *t)
 {
 	struct governors all = {0};
 	char path[128];
-	size_t n_items = t->report->n_items;
+	size_t n_before = t->report->n_items;
 
 	for (int cpu = hwloc_bitmap_first(t->exclusive); cpu >= 0;
 		cpu = hwloc_bitmap_next(t->exclusive, cpu)) {
@@ -662,7 +679,7 @@ static void check_governors(struct tuning *t)
 	}
 	for (size_t i = 0; i < all.n_items; i++)
 		report_governor(t, &all.items[i]);
-	if (t->report->n_items == n_items)
+	if (t->report->n_items == n_before) /* no governor was reported */
 		check_report_add(t->report, CHECK_OK, "cpufreq", "%s",
 			all.n_items > 0 ? "no governor lowers the frequency of exclusive CPUs"
 					: "not known: exclusive CPUs have no scaling_governor");
@@ -700,7 +717,8 @@ static int *list_cpu_owners(const struct tuning *t)
 static size_t list_shared_cores(const struct tuning *t, const int *owners, struct strbuf *out)
 {
 	const struct machine *m = &t->node->machine;
-	CLEANUP(freep) int *first = xcalloc(MACHINE_MAX_CPUS, sizeof(*first)); /* by hardware core */
+	/* By hardware core: the first owner among its threads. */
+	CLEANUP(freep) int *first = xcalloc(MACHINE_MAX_CPUS, sizeof(*first));
 	CLEANUP(cpuset_freep) hwloc_bitmap_t shared = cpuset_new();
 	size_t n = 0;
 
@@ -710,15 +728,19 @@ static size_t list_shared_cores(const struct tuning *t, const int *owners, struc
 		const struct cpu *cpu = &m->cpus[i];
 		int owner = owners[cpu->id], before = first[cpu->hardware_core];
 
-		if (before == OWNER_NONE || owner == OWNER_NONE || owner == before) {
-			first[cpu->hardware_core] = owner == OWNER_NONE ? before : owner;
+		if (owner == OWNER_NONE || owner == before)
+			continue;
+		if (before == OWNER_NONE) {
+			first[cpu->hardware_core] = owner;
 			continue;
 		}
 		if (hwloc_bitmap_isset(shared, cpu->hardware_core))
 			continue;
 		cpuset_set(shared, cpu->hardware_core);
-		if (n++ >= EXAMPLES_MAX)
+		n++;
+		if (n > EXAMPLES_MAX)
 			continue;
+		/* Names the pod first, then the shared pool. */
 		strbuf_addf(out, "%score %u has threads of ", n > 1 ? ", " : "", cpu->hardware_core);
 		print_owner(t, before == OWNER_SHARED ? owner : before, out);
 		strbuf_addstr(out, " and ");
@@ -772,7 +794,7 @@ static hwloc_bitmap_t find_exclusive_cpus(const struct node_state *node)
 	return set;
 }
 
-/* What the running kernel says, or the saved tree of another machine. */
+/* Checks the kernel's settings, of the running system or in a saved tree. */
 static void check_kernel(struct tuning *t)
 {
 	if (t->node->settings.cpu_manager == CPU_MANAGER_STATIC) {

@@ -46,7 +46,10 @@ static int parse_pod_list(const struct strbuf *bytes, struct strv *uids, struct 
 	return r;
 }
 
-/* The bytes of podList, which become `bytes`, or the UIDs of entries. The parsed file needs as much memory as the text. */
+/*
+ * Decodes podList into `bytes`; without a podList, appends the UIDs of `entries`. Frees the parsed file before the caller unpacks the list,
+ * because each of them needs as much memory as the text.
+ */
 static int parse_file(const char *text, size_t len, struct strbuf *bytes, struct strv *uids, struct err *err)
 {
 	CLEANUP(state_file_release) struct state_file file = STATE_FILE_INIT;

@@ -112,7 +112,10 @@ static void complete_api(const struct machine *machine, struct source_snapshot *
 	complete_memory(machine, api, &s->api_notes);
 }
 
-/* The root directory below which q->kubelet_root is. No process has the id 0. */
+/*
+ * The root directory below which q->kubelet_root is. After the process has ended whose root this was, a directory that does not exist (no
+ * process has the id 0): then all files are missing.
+ */
 static const char *files_root(const struct allocations_query *q)
 {
 	return q->root_ended ? "/proc/0" : q->sysroot;
@@ -126,7 +129,7 @@ static int stat_file(const struct allocations_query *q, const char *name, struct
 	return fs_stat(files_root(q), path, ret);
 }
 
-/* Never 0. */
+/* Never 0, which stands for a missing file. */
 static uint64_t hash_identity(const struct stat *st)
 {
 	const uint64_t parts[] = {st->st_ino, (uint64_t)st->st_size, (uint64_t)st->st_mtim.tv_sec,
@@ -152,6 +155,8 @@ static struct state_files identify_files(const struct allocations_query *q)
 	return now;
 }
 
+/* `last` (NULL = not kept) has the last content of the files, and the hash of the settings that the content was written under: the hash is not
+ * renewed while a file is missing. */
 static void read_state_files(
 	const struct allocations_query *q, struct state_texts *last, struct source_snapshot *s)
 {
@@ -172,15 +177,16 @@ static void read_state_files(
 /* ---- removing pods that have ended */
 
 /*
- * Milliseconds since the file was written. If the caller saw the write, or the clock was set back since, they count from the
- * moment when the caller first saw the file as it is. A caller that reads once has no such moment: then a time up to
- * SET_BACK_MAX_MS in the future counts as now, because small corrections of the clock are frequent, and a later time as long ago.
- * A time longer ago than that when the caller first sees it is true: the file was restored.
+ * Milliseconds since the file was written:
+ *   - The caller reads once (`seen` is NULL): since the mtime. An mtime up to SET_BACK_MAX_MS in the future is new, because small
+ *     corrections of the clock are frequent; an mtime further in the future is old.
+ *   - The file was written between two looks of the caller, or its mtime is in the future: since the caller first saw the file like this.
+ *   - Otherwise since the mtime. An old mtime of a file that the caller has not seen before is true: the file was restored.
  */
 static int64_t age_ms(struct file_age *seen, const struct stat *st)
 {
-	int64_t written = (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
-	int64_t age = clock_ms(CLOCK_REALTIME) - written, now = clock_ms(CLOCK_BOOTTIME);
+	int64_t mtime_ms = (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
+	int64_t age = clock_ms(CLOCK_REALTIME) - mtime_ms, now = clock_ms(CLOCK_BOOTTIME);
 	uint64_t identity = hash_identity(st);
 
 	if (!seen)
@@ -188,12 +194,13 @@ static int64_t age_ms(struct file_age *seen, const struct stat *st)
 	if (seen->identity != identity)
 		*seen = (struct file_age){.identity = identity,
 			.since_ms = now,
-			.written = seen->looked && age <= SET_BACK_MAX_MS,
+			.saw_write = seen->looked && age <= SET_BACK_MAX_MS,
 			.looked = true};
-	return seen->written || age < 0 ? now - seen->since_ms : age;
+	return seen->saw_write || age < 0 ? now - seen->since_ms : age;
 }
 
-/* The file may have been written in the last `seconds`. `r` of stat(2): a file that cannot be examined may be new. */
+/* The file may have been written in the last `seconds`. `r` of stat(2): a file that cannot be examined may be new. Updates *seen (NULL = the
+ * caller reads once). */
 static bool is_younger(int r, struct file_age *seen, const struct stat *st, int seconds)
 {
 	if (r == 0)
@@ -203,8 +210,8 @@ static bool is_younger(int r, struct file_age *seen, const struct stat *st, int 
 	return !fs_is_absent(r);
 }
 
-/* Called before and after reading the sources, because reading may take long and the sources show some moment
- * in between. */
+/* Sets fresh, unsettled and young. Called before and after reading the sources, because reading may take long and the sources show some
+ * moment in between. */
 static void note_ages(const struct allocations_query *q, struct source_snapshot *s)
 {
 	struct stat st;
@@ -216,6 +223,7 @@ static void note_ages(const struct allocations_query *q, struct source_snapshot 
 		s->fresh = is_younger(r, seen, &st, FRESH_S) || s->fresh;
 		s->unsettled = is_younger(r, seen, &st, SETTLED_S) || s->unsettled;
 	}
+	/* A starting kubelet makes the socket: the socket is as old as the kubelet. */
 	if (q->socket && !q->root_ended && !s->young)
 		s->young = is_younger(
 			fs_stat("", q->socket, &st), q->ages ? &q->ages->socket : NULL, &st, YOUNG_S);
@@ -241,6 +249,7 @@ static void remove_ended(const struct allocations_query *q, struct source_snapsh
 	if (s->files_r < 0)
 		return;
 	note_ages(q, s);
+	/* Whether the kubelet had just started when the API gave the list that is used below: its answer of now, or its last one. */
 	listed.young = s->api_r == 0 ? s->young : q->files_before_answer && q->files_before_answer->young;
 	e.fresh = s->fresh;
 	e.settled = !s->unsettled;
@@ -268,34 +277,34 @@ static bool is_written_since(const struct allocations_query *q, const struct sta
 }
 
 /*
- * Takes the answer of the call in the background, or begins a call. Only an answer that can be current is awaited. An
- * answer that cannot be current is kept as the API's last answer, and the API is called again; so it is after a call that
- * has reached its deadline.
+ * Takes the answer of the call in the background; begins a call if none goes on. An answer can be current if its call began after the
+ * sign of the change, under the same settings, and no state file was written since: only such an answer is awaited.
  */
 static int finish_background_call(const struct allocations_query *q, struct source_snapshot *s)
 {
 	struct state_files *before = q->files_before_call;
 
 	for (;;) {
-		bool begins = !pod_resources_has_begun(q->api), current;
+		bool is_new_call = !pod_resources_has_begun(q->api), can_be_current;
 		int r = 0;
 
-		if (begins) {
+		if (is_new_call) {
 			*before = identify_files(q);
 			before->young = s->young;
 			r = pod_resources_begin(q->api, &s->api_err);
 		}
-		current = before->at_ms >= q->sign_ms && before->settings == q->settings &&
-			  !is_written_since(q, before);
+		can_be_current = before->at_ms >= q->sign_ms && before->settings == q->settings &&
+				 !is_written_since(q, before);
 		if (r == 0)
-			r = pod_resources_finish(q->api, current ? q->until_ms : 0, q->machine, &s->api,
-				&s->api_notes, &s->api_err);
+			r = pod_resources_finish(q->api, can_be_current ? q->until_ms : 0, q->machine,
+				&s->api, &s->api_notes, &s->api_err);
 		if (r == 0) {
 			s->young = s->young || before->young;
 			*q->files_before_answer = *before;
 		}
-		if (begins || r == -EINPROGRESS || (current && r != -ETIMEDOUT))
+		if (is_new_call || r == -EINPROGRESS || (can_be_current && r != -ETIMEDOUT))
 			return r;
+		/* An earlier call has ended without an answer that can be current. The client keeps its answer as the last one. Call again. */
 		pod_resources_release(&s->api);
 		notes_release(&s->api_notes);
 	}
@@ -346,7 +355,7 @@ static void read_snapshot(const struct allocations_query *q, struct source_snaps
 
 /* ---- reading again while the kubelet writes */
 
-/* CPUs that are neither in the shared pool nor held. */
+/* Whether online CPUs are neither in the shared pool nor held; false without a pool. */
 static bool cpus_are_missing(const struct machine *machine, const struct allocations *files)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t all = allocations_exclusive_cpus(files);
@@ -357,6 +366,7 @@ static bool cpus_are_missing(const struct machine *machine, const struct allocat
 	return !hwloc_bitmap_isincluded(machine->online, all);
 }
 
+/* Of cpu_manager_state, which the kubelet writes twice per change. */
 static bool just_written(const struct allocations_query *q)
 {
 	struct stat st;
@@ -395,7 +405,7 @@ static int forget_missing_file(
 	return without < n ? without : read_files_again(q, q->last, s, text);
 }
 
-/* The kubelet goes on writing its files during each call: reads what it has written last, without the API's answer. */
+/* The kubelet has written its files during each call: reads the files as they are now, and drops the API's answer. */
 static void read_written_files(const struct allocations_query *q, struct source_snapshot *s)
 {
 	if (s->api_r == 0)
@@ -406,14 +416,16 @@ static void read_written_files(const struct allocations_query *q, struct source_
 }
 
 /*
- * Reads both sources until they agree and the kubelet writes nothing meanwhile, but not for ever. Returns the number of contradictions that
- * are left, in `text`.
+ * Reads both sources until they agree and the kubelet writes nothing meanwhile, but at most READ_AGAIN_MAX times again. Returns the number of
+ * contradictions that are left, in `text`.
  */
 static int read_settled(const struct allocations_query *q, struct source_snapshot *s, struct strbuf *text)
 {
 	for (int again = 0;; again++) {
 		struct timespec pause = {.tv_nsec = READ_AGAIN_NS << 2 * again};
-		bool half_written, written, busy;
+		bool half_written; /* cpu_manager_state, between the two writes of one change */
+		bool written;      /* a state file, since the snapshot's beginning */
+		bool busy;         /* the kubelet's rate limit rejected the call */
 		int n;
 
 		read_snapshot(q, s);
@@ -488,14 +500,14 @@ static bool holds_more_memory(const struct allocations *api, const struct alloca
 	return false;
 }
 
-/* Move everything but the items from the files to `api`, where the files know more. */
-static void move_state(struct allocations *api, struct allocations *files, bool memory)
+/* Move everything but the items from the files to `api`, where the files know more. `with_memory`: also the memory manager's state. */
+static void move_state(struct allocations *api, struct allocations *files, bool with_memory)
 {
 	if (files->cpus_known) {
 		hwloc_bitmap_free(api->shared);
 		api->shared = TAKE(files->shared);
 	}
-	if (memory) {
+	if (with_memory) {
 		memory_state_release(&api->memory);
 		api->memory = files->memory;
 		api->memory_known = true;
@@ -526,10 +538,10 @@ static void combine_sources(struct source_snapshot *s, struct allocations_answer
 	} else if (a->from_files) {
 		/* Unlike the API, the files have the split of memory within a group of NUMA nodes, and the memory that
 		 * init containers keep. */
-		bool memory = s->files.memory_known && !holds_more_memory(&s->api.held, &s->files);
+		bool with_memory = s->files.memory_known && !holds_more_memory(&s->api.held, &s->files);
 
-		allocations_add_from_files(&s->api.held, &s->files, memory);
-		move_state(&s->api.held, &s->files, memory);
+		allocations_add_from_files(&s->api.held, &s->files, with_memory);
+		move_state(&s->api.held, &s->files, with_memory);
 	}
 	move_allocations(&a->all, &s->api.held);
 	a->api = s->api;
@@ -542,7 +554,7 @@ static int judge_failures(const struct allocations_query *q, const struct source
 {
 	bool absent = s->api_r == -ENOENT && !q->api_named;
 
-	/* Soon the files can be read again. Until then the last result is better than one without them. */
+	/* A transient failure passes soon. Until then the last result is better than one without the files. */
 	if (fs_is_transient(s->files_r) && q->files)
 		return err_set(err, s->files_r, "%s", s->files_err.text);
 	if (s->files_r < 0 && q->files && s->api_r < 0)

@@ -18,12 +18,12 @@ struct state_files {
 	int64_t at_ms;     /* CLOCK_MONOTONIC */
 };
 
-/* When a file was last written, by a clock that is never set. Zeroed is the start. */
+/* When a file was first seen as it is now. Zeroed is the start. */
 struct file_age {
 	uint64_t identity; /* 0 = no such file */
-	int64_t since_ms;  /* when the file was first seen like this, CLOCK_BOOTTIME */
+	int64_t since_ms;  /* when the file was first seen like this, by CLOCK_BOOTTIME, which nobody sets */
 	bool looked;       /* the file has been looked for */
-	bool written;      /* between two looks: `since_ms` is about the time of the write */
+	bool saw_write; /* the file was written between two looks: `since_ms` is about the time of the write */
 };
 
 struct file_ages {

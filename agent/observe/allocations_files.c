@@ -55,6 +55,7 @@ static bool parse_pci_address(const char *id, char ret[PCI_ID_SIZE])
 	const char *first = strchr(id, ':'), *p = id;
 	unsigned long domain = 0, bus, slot, function;
 
+	/* With a domain there are two colons. */
 	if (first && strchr(first + 1, ':'))
 		p = read_hex(p, 6, ':', &domain);
 	if (p)
@@ -98,7 +99,8 @@ struct device_reader {
 	struct allocations *to;
 };
 
-/* Add the nodes of one device to the empty set `nodes`. 0; -ENOENT when they are unknown; other -errno when they cannot be read now. */
+/* Add the nodes of one device to the empty set `nodes`: those that the checkpoint has for a held device, otherwise those of sysfs. 0; -ENOENT
+ * when they are unknown; other -errno when they cannot be read now. */
 static int find_nodes(const struct device_reader *rd, const char *resource, const char *id,
 	hwloc_bitmap_t nodes, struct err *err)
 {
@@ -120,14 +122,16 @@ static int move_device_ids(const struct device_reader *rd, struct device_registr
 	struct allocations *to = rd->to;
 
 	for (size_t i = 0; i < reg->ids.n_items; i++) {
+		bool nodes_unknown;
 		int r;
 
 		hwloc_bitmap_zero(nodes);
 		r = find_nodes(rd, reg->resource, reg->ids.items[i], nodes, err);
-		if (r < 0 && r != -ENOENT)
+		nodes_unknown = r == -ENOENT;
+		if (r < 0 && !nodes_unknown)
 			return r;
 		device_blocks_take(&to->registered, &to->n_registered, &to->registered_size, reg->resource,
-			nodes, r < 0, TAKE(reg->ids.items[i]));
+			nodes, nodes_unknown, TAKE(reg->ids.items[i]));
 	}
 	return 0;
 }
@@ -162,7 +166,7 @@ struct files_reader {
 	struct err *err;
 };
 
-/* 1 and *ret_path when the file was read, 0 when there is none. */
+/* 1 and *ret_path when the file, or the last content of a missing file (*last), was read; 0 when there is none. */
 static int read_state_kind(const struct files_reader *rd, const struct state_kind *kind, const char *name,
 	char **last, struct kubelet_state *ret, char **ret_path)
 {
@@ -246,6 +250,7 @@ int allocations_from_files(const char *root, const char *kubelet_root, const cha
 	r = read_memory_file(&rd);
 	if (r < 0)
 		return r;
+	/* Of the first two files only: see struct state_texts. */
 	texts->gone = gone;
 	r = read_device_file(&rd);
 	if (r < 0)
@@ -254,5 +259,5 @@ int allocations_from_files(const char *root, const char *kubelet_root, const cha
 	allocations_init(&a);
 	*ret_policies = policies;
 	policies = (struct state_policies){0};
-	return gone;
+	return gone ? 1 : 0;
 }

@@ -11,16 +11,17 @@
 #include "common/xalloc.h"
 #include "scoring/node/manager_state.h"
 
-/* Whether both items hold the first id of a device block of `a`. Pods never share a device. */
+/* Whether both items hold the first id of a device block of `a`. One id is enough, because pods never share a device. */
 static bool share_a_device(const struct allocation *a, const struct allocation *b)
 {
-	for (size_t i = 0; i < a->n_devices; i++)
-		for (size_t k = 0; k < b->n_devices; k++)
-			for (size_t x = 0; x < b->devices[k].ids.n_items && a->devices[i].ids.n_items > 0;
-				x++)
-				if (!strcmp(a->devices[i].resource, b->devices[k].resource) &&
-					!strcmp(a->devices[i].ids.items[0], b->devices[k].ids.items[x]))
-					return true;
+	for (size_t i = 0; i < a->n_devices; i++) {
+		const struct device_block *block = &a->devices[i];
+
+		for (size_t k = 0; k < b->n_devices && block->ids.n_items > 0; k++)
+			if (!strcmp(block->resource, b->devices[k].resource) &&
+				strv_contains(&b->devices[k].ids, block->ids.items[0]))
+				return true;
+	}
 	return false;
 }
 
@@ -45,22 +46,23 @@ static bool has_name_of_pod(const struct allocation *a, const struct allocation 
 	return is_of_pod(a, b->namespace, b->pod);
 }
 
-/* Set the UID of the named pod's items that have none; false when an item has another UID. */
-static bool set_uid(struct allocations *api, const char *namespace, const char *name, const char *uid)
+/* Set the UID of the named pod's items that have none. */
+static void set_uid(struct allocations *api, const char *namespace, const char *name, const char *uid)
 {
-	bool same = true;
+	for (size_t i = 0; i < api->n_items; i++)
+		if (is_of_pod(&api->items[i], namespace, name) && !*api->items[i].pod_uid)
+			text_set(&api->items[i].pod_uid, uid);
+}
 
-	for (size_t i = 0; i < api->n_items; i++) {
-		struct allocation *item = &api->items[i];
-
-		if (!is_of_pod(item, namespace, name))
-			continue;
-		if (!*item->pod_uid)
-			text_set(&item->pod_uid, uid);
-		else if (strcmp(item->pod_uid, uid) != 0)
-			same = false;
-	}
-	return same;
+/* Whether an item of the named pod has another UID. */
+static bool has_other_uid(
+	const struct allocations *api, const char *namespace, const char *name, const char *uid)
+{
+	for (size_t i = 0; i < api->n_items; i++)
+		if (is_of_pod(&api->items[i], namespace, name) && *api->items[i].pod_uid &&
+			strcmp(api->items[i].pod_uid, uid) != 0)
+			return true;
+	return false;
 }
 
 /* The first item of the pod with this UID, or NULL; NULL for "". */
@@ -85,7 +87,7 @@ static bool is_of_another_pod(const struct allocations *api, const struct alloca
 }
 
 /* Sets the UIDs of the API's pods that have a container in common with a pod of the files (same_container()), unless other
- * evidence shows that these are different pods. */
+ * evidence shows that these are different pods. A UID that is set ends the search for its pod. */
 static void set_uids_by_container(
 	struct allocations *api, const struct allocations *files, const struct pod_evidence *e)
 {
@@ -132,12 +134,12 @@ static size_t end_of_pod(const struct allocations *a, size_t i)
 	return end;
 }
 
-/* Whether each container of the API's pod at `i` that holds memory holds the same memory in the files' pod at
- * `f`. False if no container holds memory. */
+/* Whether each container of the API's pod at `i` that holds memory holds the same memory, and the same CPUs if the files list CPUs, in the
+ * files' pod at `f`. False if no container holds memory. */
 static bool same_holdings(const struct allocations *api, size_t i, const struct allocations *files, size_t f)
 {
 	size_t end = end_of_pod(api, i), f_end = end_of_pod(files, f);
-	bool any = false;
+	bool any_memory = false;
 
 	for (; i < end; i++) {
 		const struct allocation *item = &api->items[i];
@@ -150,9 +152,9 @@ static bool same_holdings(const struct allocations *api, size_t i, const struct 
 		if (at == f_end || !same_memory(item, &files->items[at]) ||
 			(files->cpus_known && !hwloc_bitmap_isequal(item->cpus, files->items[at].cpus)))
 			return false;
-		any = true;
+		any_memory = true;
 	}
-	return any;
+	return any_memory;
 }
 
 /* A pod of the files that may be a pod of the API. */
@@ -165,13 +167,13 @@ struct file_pod {
 /* Arrays by the pod's first item in the API. */
 struct pairing {
 	const struct allocations *api, *files;
-	const struct file_pod **holders; /* the pod of the files that it is paired with, or NULL */
-	bool *tried;                     /* scratch */
+	const struct file_pod **partners; /* the pod of the files that it is paired with, or NULL */
+	bool *tried;                      /* by the current search of pair_pod() */
 };
 
 static void pairing_release(struct pairing *p)
 {
-	free(p->holders);
+	free(p->partners);
 	free(p->tried);
 }
 
@@ -194,8 +196,8 @@ static bool pair_pod(struct pairing *p, const struct file_pod *pod)
 		if (p->tried[i] || !can_pair(p, i, pod))
 			continue;
 		p->tried[i] = true;
-		if (!p->holders[i] || pair_pod(p, p->holders[i])) {
-			p->holders[i] = pod;
+		if (!p->partners[i] || pair_pod(p, p->partners[i])) {
+			p->partners[i] = pod;
 			return true;
 		}
 	}
@@ -255,7 +257,7 @@ static void set_uids_by_memory(
 	CLEANUP(pairing_release)
 	struct pairing p = {.api = api,
 		.files = files,
-		.holders = xcalloc(api->n_items + 1, sizeof(*p.holders)),
+		.partners = xcalloc(api->n_items + 1, sizeof(*p.partners)),
 		.tried = xcalloc(api->n_items + 1, sizeof(*p.tried))};
 	size_t n;
 
@@ -265,12 +267,12 @@ static void set_uids_by_memory(
 		pair_pod(&p, &pods[k]);
 	}
 	for (size_t i = 0; i < api->n_items; i++)
-		if (p.holders[i])
+		if (p.partners[i])
 			set_uid(api, api->items[i].namespace, api->items[i].pod,
-				files->items[p.holders[i]->first].pod_uid);
+				files->items[p.partners[i]->first].pod_uid);
 }
 
-void allocations_find_uids(
+void allocations_set_uids(
 	struct allocations *api, const struct allocations *files, const struct pod_evidence *e)
 {
 	set_uids_by_container(api, files, e);
@@ -313,7 +315,7 @@ static bool may_be_pod(const struct pods_listed *l, const struct pod_ref *pod,
 	const struct allocations *files, const char *uid, const struct pod_evidence *e)
 {
 	if (pod_evidence_has_logs(e, pod->namespace, pod->name))
-		return false;
+		return false; /* `pod` has the UID of its log directory; has_ended() asks about a UID without one */
 	for (size_t i = 0; i < l->api->n_items; i++) {
 		const struct allocation *item = &l->api->items[i];
 
@@ -334,6 +336,21 @@ static bool may_be_listed(const struct pods_listed *l, const struct allocations 
 	return false;
 }
 
+/* Sets the UIDs of the API's pods that have the name in the logs of a pod of the files. */
+static void set_uids_by_log(
+	const struct pods_listed *l, const struct allocations *files, const struct pod_evidence *e)
+{
+	for (size_t i = 0; i < files->n_items; i++) {
+		const char *uid = files->items[i].pod_uid;
+		const struct pod_log *log = pod_evidence_log(e, uid);
+
+		if (*uid && log && !find_pod_by_uid(l->api, uid) && is_log_listed(l, log))
+			set_uid(l->api, log->namespace, log->name, log->uid);
+	}
+}
+
+/* Whether the files' pod with this UID has ended, because the API does not list the pod. Where the list or the pod's name is uncertain, the
+ * kubelet must also have forgotten the pod. */
 static bool has_ended(const struct pods_listed *l, const struct allocations *files, const char *uid,
 	const struct pod_evidence *e)
 {
@@ -341,7 +358,7 @@ static bool has_ended(const struct pods_listed *l, const struct allocations *fil
 
 	if (!*uid || find_pod_by_uid(l->api, uid))
 		return false;
-	if (log && is_log_listed(l, log) && set_uid(l->api, log->namespace, log->name, log->uid))
+	if (log && is_log_listed(l, log) && !has_other_uid(l->api, log->namespace, log->name, log->uid))
 		return false;
 	if (l->young || e->logs_hidden || (!log && may_be_listed(l, files, uid, e)))
 		return pod_evidence_gone(e, uid);
@@ -353,11 +370,13 @@ void allocations_end_by_api(
 {
 	CLEANUP(freep) bool *ended = xcalloc(files->n_items + 1, sizeof(*ended));
 
-	allocations_find_uids(l->api, files, e);
+	allocations_set_uids(l->api, files, e);
+	set_uids_by_log(l, files, e);
 	for (size_t i = 0; i < files->n_items; i++)
-		ended[i] = i > 0 && !strcmp(files->items[i].pod_uid, files->items[i - 1].pod_uid)
-				   ? ended[i - 1]
-				   : has_ended(l, files, files->items[i].pod_uid, e);
+		if (i > 0 && !strcmp(files->items[i].pod_uid, files->items[i - 1].pod_uid))
+			ended[i] = ended[i - 1];
+		else
+			ended[i] = has_ended(l, files, files->items[i].pod_uid, e);
 	allocations_give_back(files, ended);
 }
 
@@ -409,6 +428,7 @@ static int cross_check_memory(
 
 	if (!api->memory_known || !files->memory_known)
 		return 0;
+	/* The types of the first NUMA node are those of all: each node has the same types. */
 	for (size_t i = 0; first && i < first->n_tables; i++) {
 		const char *type = first->tables[i].type;
 		struct sums one = sum_type(&api->memory, type), two = sum_type(&files->memory, type);
@@ -490,14 +510,14 @@ int cross_check(const struct allocations *api, const struct allocations *files, 
 
 /* ---- holdings that only the files list */
 
-static void copy_devices_but(
-	const struct allocation *from, const struct device_index *but, struct allocation *to)
+static void copy_unlisted_devices(
+	const struct allocation *from, const struct device_index *listed, struct allocation *to)
 {
 	for (size_t b = 0; b < from->n_devices; b++) {
 		const struct device_block *block = &from->devices[b];
 
 		for (size_t i = 0; i < block->ids.n_items; i++)
-			if (!device_index_find(but, block->resource, block->ids.items[i]))
+			if (!device_index_find(listed, block->resource, block->ids.items[i]))
 				device_blocks_add(&to->devices, &to->n_devices, &to->devices_size,
 					block->resource, block->nodes, block->nodes_unknown,
 					block->ids.items[i]);
@@ -530,10 +550,10 @@ static bool knows_all_holders(const struct allocations *api)
 /* The API's list, prepared for look-ups. */
 struct joining {
 	const struct allocations *api;
-	hwloc_bitmap_t cpus;
-	struct device_index devices;
-	bool all_holders_known; /* of memory */
-	bool memory;            /* the files' memory state is used */
+	hwloc_bitmap_t cpus;         /* of all items */
+	struct device_index devices; /* of all items */
+	bool all_holders_known;      /* knows_all_holders() */
+	bool memory;                 /* the files' memory state is used */
 };
 
 static void joining_release(struct joining *j)
@@ -543,10 +563,10 @@ static void joining_release(struct joining *j)
 }
 
 /* Whether the API does not list this container's memory under any name, because the container is an init
- * container or the pod is being admitted. */
+ * container or the pod is being admitted. Of a pod whose UID no item has, this is certain only if no memory holder of the API is unknown. */
 static bool lacks_memory_of_file(const struct joining *j, const struct allocation *file)
 {
-	bool listed = false;
+	bool pod_is_listed = false;
 
 	if (!j->memory || file->n_memory == 0)
 		return false;
@@ -557,22 +577,22 @@ static bool lacks_memory_of_file(const struct joining *j, const struct allocatio
 			continue;
 		if (!strcmp(item->container, file->container))
 			return false;
-		listed = true;
+		pod_is_listed = true;
 	}
-	return listed || j->all_holders_known;
+	return pod_is_listed || j->all_holders_known;
 }
 
 /* Add the holdings of one container that the API does not list. */
-static void add_rest(
-	const struct joining *j, const struct allocation *file, bool memory, struct allocations *rest)
+static void add_unlisted(
+	const struct joining *j, const struct allocation *file, bool with_memory, struct allocations *to)
 {
-	struct allocation *item = allocations_add_container(rest, file->pod_uid, file->container);
+	struct allocation *item = allocations_add_container(to, file->pod_uid, file->container);
 	const struct allocation *pod = find_pod_by_uid(j->api, file->pod_uid);
 
 	cpuset_andnot(item->cpus, file->cpus, j->cpus);
 	item->unlisted = true;
-	copy_devices_but(file, &j->devices, item);
-	if (memory)
+	copy_unlisted_devices(file, &j->devices, item);
+	if (with_memory)
 		copy_memory_blocks(file, item);
 	if (!pod)
 		return;
@@ -580,7 +600,8 @@ static void add_rest(
 	text_set(&item->pod, pod->pod);
 }
 
-static bool lists_all_but_memory(const struct joining *j, const struct allocation *file)
+/* Whether the API lists all CPUs and devices that the container holds. */
+static bool lists_cpus_and_devices(const struct joining *j, const struct allocation *file)
 {
 	for (size_t b = 0; b < file->n_devices; b++)
 		for (size_t i = 0; i < file->devices[b].ids.n_items; i++)
@@ -597,14 +618,14 @@ void allocations_add_from_files(struct allocations *api, const struct allocation
 		.cpus = allocations_exclusive_cpus(api),
 		.all_holders_known = knows_all_holders(api),
 		.memory = memory};
-	CLEANUP(allocations_release) struct allocations rest = {0};
+	CLEANUP(allocations_release) struct allocations unlisted = {0};
 
 	device_index_held(api, &j.devices);
 	for (size_t f = 0; f < files->n_items; f++) {
-		bool lacks = lacks_memory_of_file(&j, &files->items[f]);
+		bool lacks_memory = lacks_memory_of_file(&j, &files->items[f]);
 
-		if (lacks || !lists_all_but_memory(&j, &files->items[f]))
-			add_rest(&j, &files->items[f], lacks, &rest);
+		if (lacks_memory || !lists_cpus_and_devices(&j, &files->items[f]))
+			add_unlisted(&j, &files->items[f], lacks_memory, &unlisted);
 	}
-	allocations_merge(api, &rest);
+	allocations_merge(api, &unlisted);
 }

@@ -16,7 +16,7 @@
  * several pods hold the same memory, as many pods as possible are paired, first those that the kubelet has
  * not forgotten. The order of items does not change.
  */
-void allocations_find_uids(
+void allocations_set_uids(
 	struct allocations *api, const struct allocations *files, const struct pod_evidence *e);
 
 /* ---- pods that have ended */
@@ -41,7 +41,7 @@ struct pods_listed {
 
 /*
  * With the API: a pod of `files` that the API does not list has ended. Pods are compared by what their
- * containers hold (allocations_find_uids()), then by the name in the pod's logs. Some pods have ended only if
+ * containers hold (allocations_set_uids()), then by the name in the pod's logs. Some pods have ended only if
  * the kubelet has also forgotten them: a pod without a known name, because it may be a listed pod whose only
  * holders are ordinary init containers, which the API does not list; any pod just after the kubelet's start,
  * because the API may list it soon; and any pod while the logs are hidden.

@@ -106,9 +106,10 @@ static int render_cpuset(struct dump *d, const struct doc *value)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 	const char *separator = "";
-	int r = cpuset_parse(is_null(value) ? "" : value->kind == DOC_STRING ? value->text : "?", &set, NULL);
 
-	if (r < 0)
+	if (!is_null(value) && value->kind != DOC_STRING)
+		return -EINVAL;
+	if (cpuset_parse(is_null(value) ? "" : value->text, &set, NULL) < 0)
 		return -EINVAL;
 	dump_text(d, "{elems:(map[int]struct {})map[");
 	for (int id = hwloc_bitmap_first(set); id >= 0; id = hwloc_bitmap_next(set, id)) {
@@ -239,6 +240,8 @@ static int render_struct(
 
 static int render_scalar(struct dump *d, const struct doc *value, const struct go_type *type)
 {
+	enum doc_kind wanted = type->kind == GO_STRING ? DOC_STRING : DOC_NUMBER;
+
 	if (type->kind == GO_ZERO) {
 		dump_text(d, "0");
 		return 0;
@@ -247,7 +250,7 @@ static int render_scalar(struct dump *d, const struct doc *value, const struct g
 		dump_text(d, type->kind == GO_STRING ? "" : "0");
 		return 0;
 	}
-	if (value->kind != (type->kind == GO_STRING ? DOC_STRING : DOC_NUMBER))
+	if (value->kind != wanted)
 		return -EINVAL;
 	dump_text(d, value->text);
 	return 0;
@@ -287,7 +290,8 @@ static int render_value(struct dump *d, const struct doc *value, const struct go
 
 /* ---- which rendering matches */
 
-static unsigned empty_maps(const struct doc *content, const struct go_type *type)
+/* Bit i: field i of the struct is an empty map. */
+static unsigned find_empty_maps(const struct doc *content, const struct go_type *type)
 {
 	unsigned mask = 0;
 
@@ -318,10 +322,10 @@ struct rendering {
 static int search_shape(const struct doc *content, const struct checksum_shape *shape, uint64_t stored,
 	struct rendering *first, struct rendering *at)
 {
-	unsigned empty = empty_maps(content, shape->type);
+	unsigned empty = find_empty_maps(content, shape->type);
 
 	for (const char *const *name = shape->names; *name; name++) {
-		/* All subsets of `empty`, the empty subset first. */
+		/* All subsets of the bits in `empty`, the empty subset first: the last line makes the next subset, 0 after the last. */
 		unsigned subset = 0;
 
 		do {

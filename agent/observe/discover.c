@@ -24,6 +24,7 @@ static void set_offline(struct machine *m, struct kernel_cpus *cpus)
 		cpuset_clr(m->offline, m->cpus[i].id);
 }
 
+/* Gives the node the id and the CPUs of the package `id`. */
 static void place_package(struct machine *m, unsigned id, struct numa_node *node)
 {
 	node->id = id;
@@ -35,7 +36,7 @@ static void place_package(struct machine *m, unsigned id, struct numa_node *node
 
 /*
  * On a kernel without NUMA the kubelet makes a NUMA node of each package, with the package's id (cadvisor utils/sysinfo,
- * getCPUTopology). For the kubelet none of them has memory; here the first one has all of it, because such a kernel has a single pool.
+ * getCPUTopology). For the kubelet none of these nodes has memory; here the first node has all memory, because such a kernel has a single pool.
  * CPUs without a package are in no node. A single package whose id is too large for a NUMA node is node 0.
  */
 static int split_packages(const char *root, struct machine *m, struct err *err)
@@ -44,6 +45,8 @@ static int split_packages(const char *root, struct machine *m, struct err *err)
 	int smallest = INT_MAX, largest = MACHINE_NONE;
 	unsigned cpu_of_largest = 0;
 
+	if (!m->without_numa)
+		return 0;
 	for (size_t i = 0; i < m->n_cpus; i++) {
 		int id = m->cpus[i].socket;
 
@@ -57,8 +60,9 @@ static int split_packages(const char *root, struct machine *m, struct err *err)
 		if (id < MACHINE_MAX_NODES)
 			cpuset_set(ids, (unsigned)id);
 	}
-	if (!m->without_numa || largest == MACHINE_NONE ||
-		(largest == smallest && largest >= MACHINE_MAX_NODES))
+	if (largest == MACHINE_NONE) /* no CPU has a package */
+		return 0;
+	if (largest == smallest && largest >= MACHINE_MAX_NODES) /* the single package stays node 0 */
 		return 0;
 	if (largest >= MACHINE_MAX_NODES)
 		return err_set(err, -ERANGE,
@@ -74,9 +78,11 @@ static int split_packages(const char *root, struct machine *m, struct err *err)
 	return 0;
 }
 
-/* Whether there are all CPUs that the kernel lists, all cores have equally many threads, and each CPU has a package, and an L3 cache if
- * another CPU has one. */
-static bool is_regular(const struct machine *m, const struct kernel_cpus *cpus)
+/*
+ * Whether hwloc has certainly read the whole machine: it has all CPUs that the kernel lists, all cores have equally many threads, and each
+ * CPU has a package, and an L3 cache if another CPU has one. Other machines may have been read in part, see discover_cpus().
+ */
+static bool looks_complete(const struct machine *m, const struct kernel_cpus *cpus)
 {
 	CLEANUP(freep) unsigned *threads = xcalloc(MACHINE_MAX_CPUS, sizeof(*threads));
 
@@ -106,8 +112,8 @@ static bool same_cpus(const struct machine *a, const struct machine *b)
 }
 
 /*
- * hwloc omits what it cannot read, also if it only lacks file descriptors. So a machine that is not regular, which may be one
- * that was read in part, is read twice.
+ * hwloc omits what it cannot read, also if it only lacks file descriptors. So a machine that does not look complete is read
+ * twice: two readings in part would differ.
  */
 static int discover_cpus(const char *root, const struct kernel_cpus *cpus, struct machine *m, struct err *err)
 {
@@ -115,7 +121,7 @@ static int discover_cpus(const char *root, const struct kernel_cpus *cpus, struc
 	int r = discover_hwloc_cpus(root, m, err);
 
 	machine_init(&again);
-	if (r < 0 || is_regular(m, cpus))
+	if (r < 0 || looks_complete(m, cpus))
 		return r;
 	r = discover_hwloc_cpus(root, &again, err);
 	if (r == 0 && !same_cpus(m, &again))
@@ -143,7 +149,7 @@ static int discover_tree(const char *root, struct machine *m, struct err *err)
 	if (r < 0)
 		return r;
 	set_offline(m, &cpus);
-	return 0;
+	return kernel_read_isolated(root, m, err);
 }
 
 static const char *root_of(const struct machine_source *source)
@@ -237,7 +243,7 @@ static void sign_pools(struct signature *s, const char *dir)
 }
 
 /* The addresses of the PCI devices, and the names that drivers give them: virtual functions come and go, and drivers load. */
-static void add_pci(struct signature *s)
+static void sign_pci_names(struct signature *s)
 {
 	static const char *const folders[] = {
 		"/sys/bus/pci/devices", "/sys/class/infiniband", "/sys/class/nvme"};
@@ -273,9 +279,11 @@ int hardware_signature(const char *root, uint64_t *ret, struct err *err)
 	int r;
 
 	sign_file(&s, "/sys/devices/system/cpu/online");
-	add_pci(&s);
+	sign_file(&s, "/sys/devices/system/cpu/isolated");
+	sign_pci_names(&s);
 	sign_file(&s, NODES "/online");
 	sign_mem_total(&s, "/proc/meminfo");
+	/* A kernel without NUMA has no directory of nodes, and its hugepages elsewhere. */
 	if (!add_result(&s, fs_list_numbers(root, NODES, "node", "", &nodes, &n, &s.reads.last)))
 		sign_pools(&s, "/sys/kernel/mm/hugepages");
 	for (size_t i = 0; i < n; i++)

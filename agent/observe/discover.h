@@ -28,7 +28,7 @@ int machine_prepare(const struct machine_source *source, struct err *err);
 int machine_discover(const struct machine_source *source, struct machine *ret, struct err *err);
 
 /*
- * A hash that changes when one of these changes: the online CPUs, the NUMA nodes, a node's CPUs, memory or
+ * A hash that changes when one of these changes: the online or isolated CPUs, the NUMA nodes, a node's CPUs, memory or
  * hugepages, the total memory, the addresses of the PCI devices. Much cheaper than machine_discover(). Reads the
  * tree below `root` ("" = the running system). A file that is missing, or that nrtd may not read, is part of the
  * hash. 0; -errno with one line if a file cannot be read for a transient reason: then nothing is known.
@@ -90,6 +90,12 @@ int kernel_read_socket(const char *root, unsigned cpu, int *ret_socket, struct e
 int kernel_read_cores(const char *root, struct machine *m, struct err *err);
 int kernel_read_l3(const char *root, unsigned cpu, int *ret_l3, struct err *err);
 int kernel_check_siblings(const char *root, unsigned cpu, struct err *err);
+
+/*
+ * Set m->isolated. No admission depends on these CPUs, so that a file that is missing, damaged or hidden by permissions is no error: the
+ * CPUs stay unknown. 0; -errno with one line if the file cannot be read for a transient reason.
+ */
+int kernel_read_isolated(const char *root, struct machine *m, struct err *err);
 
 /* ---- discover_pci.c: what the kernel lists under sys/bus/pci */
 

@@ -40,11 +40,14 @@ static void topology_freep(hwloc_topology_t *topology)
 	*topology = NULL;
 }
 
+/* Sets a variable of the environment, or removes the variable if `value` is NULL. No thread may run meanwhile: the thread may be reading the
+ * environment. */
 static int set_variable(const char *name, const char *value, struct err *err)
 {
 	const char *now = getenv(name);
+	bool is_set = value ? now && !strcmp(now, value) : !now;
 
-	if (value ? now && !strcmp(now, value) : !now)
+	if (is_set)
 		return 0;
 	if (thread_any())
 		return err_set(err, -EBUSY, "%s must be set before the first thread starts", name);
@@ -82,23 +85,23 @@ static bool is_hwloc_old(void)
 }
 
 /* Do not load what nrtd does not use; an old hwloc loads it anyway. */
-static unsigned long topology_flags(bool nodes)
+static unsigned long topology_flags(bool with_nodes)
 {
 	unsigned long flags = HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED;
 
 #if HWLOC_API_VERSION >= 0x00020800
 	if (!is_hwloc_old())
 		flags |= HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS |
-			 (nodes ? 0 : HWLOC_TOPOLOGY_FLAG_NO_DISTANCES);
+			 (with_nodes ? 0 : HWLOC_TOPOLOGY_FLAG_NO_DISTANCES);
 #else
-	(void)nodes;
+	(void)with_nodes;
 #endif
 	return flags;
 }
 
-/* A topology with its filters set, without a source. With `nodes`, groups that NUMA nodes are attached to
- * (a socket of several nodes) and PCI devices are kept. */
-static int new_topology(bool nodes, hwloc_topology_t *ret, struct err *err)
+/* A topology with its filters set, without a source. `with_nodes`: keeps groups that NUMA nodes are attached to
+ * (a socket of several nodes), PCI devices and distances. */
+static int new_topology(bool with_nodes, hwloc_topology_t *ret, struct err *err)
 {
 	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
 
@@ -109,10 +112,10 @@ static int new_topology(bool nodes, hwloc_topology_t *ret, struct err *err)
 		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
 		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L3CACHE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
 		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_GROUP,
-			nodes ? HWLOC_TYPE_FILTER_KEEP_STRUCTURE : HWLOC_TYPE_FILTER_KEEP_NONE) < 0 ||
+			with_nodes ? HWLOC_TYPE_FILTER_KEEP_STRUCTURE : HWLOC_TYPE_FILTER_KEEP_NONE) < 0 ||
 		hwloc_topology_set_io_types_filter(topology,
-			nodes ? HWLOC_TYPE_FILTER_KEEP_IMPORTANT : HWLOC_TYPE_FILTER_KEEP_NONE) < 0 ||
-		hwloc_topology_set_flags(topology, topology_flags(nodes)) < 0)
+			with_nodes ? HWLOC_TYPE_FILTER_KEEP_IMPORTANT : HWLOC_TYPE_FILTER_KEEP_NONE) < 0 ||
+		hwloc_topology_set_flags(topology, topology_flags(with_nodes)) < 0)
 		return err_set(err, -EINVAL, "hwloc rejects its flags: %s", strerror(errno));
 	*ret = TAKE(topology);
 	return 0;
@@ -131,10 +134,9 @@ static bool must_read_cache_id(const struct hwloc_obj *cache, const struct cpu *
 }
 
 /*
- * hwloc is tolerant: an id that is not a number becomes 0, a package or core whose masks contradict others
- * is dropped. So the id is read again for the first CPU of each package and L3 cache and for CPUs without
- * package, and the other files that a result depends on are checked where hwloc has read them. `root` NULL
- * = no files (XML).
+ * hwloc is tolerant: an id that is not a number becomes 0, a package or core whose masks contradict other masks
+ * is dropped. So reads the id again for the first CPU of each package and L3 cache and for CPUs without a
+ * package, and checks the mask of a CPU without a core. `root` NULL = no files (XML).
  */
 static int check_cpu(const char *root, struct cpu *cpu, const struct hwloc_obj *core,
 	const struct hwloc_obj *package, const struct hwloc_obj *l3, struct err *err)
@@ -212,25 +214,25 @@ static int add_hwloc_cpus(const char *root, struct machine *m, hwloc_topology_t 
 #define HWLOC_DEPTH 5 /* of directories: cpu0/cache/index0 */
 
 /*
- * hwloc follows links out of the root, which would mix two machines, and waits for ever for the writer of a FIFO. 0; -EXDEV;
- * -EINVAL. `seen` is what is behind the link; -ENOENT if there is nothing.
+ * hwloc follows links out of the root, which would mix two machines. 0 if the path leads to the same file for hwloc (`full`, *ret is the file)
+ * as for a process with this root directory; -ENOENT if it leads nowhere for both; otherwise -EXDEV; or -errno of a transient failure.
  */
-static int check_link(
-	const char *root, const char *path, const char *full, struct stat *seen, struct err *err)
+static int check_link(const char *root, const char *path, const char *full, struct stat *ret, struct err *err)
 {
 	struct stat below;
 	int r = fs_stat(root, path, &below);
 
 	if (fs_is_transient(r))
 		return err_set(err, r, "cannot examine '%s': %s", full, strerror(-r));
-	if (stat(full, seen) < 0) {
+	if (stat(full, ret) < 0) {
 		if (r < 0)
 			return -ENOENT;
-	} else if (r == 0 && below.st_dev == seen->st_dev && below.st_ino == seen->st_ino) {
+	} else if (r == 0 && below.st_dev == ret->st_dev && below.st_ino == ret->st_ino) {
 		return 0;
 	}
-	return err_set(
-		err, -EXDEV, "'%s': a link on the way leads out of the root, and hwloc follows it", full);
+	return err_set(err, -EXDEV,
+		"'%s': a symbolic link in this path leads out of the root directory, and hwloc follows it",
+		full);
 }
 
 /* The kernel's own file systems have neither FIFOs nor links to other systems. */
@@ -241,23 +243,26 @@ static bool is_of_kernel(const char *full)
 	return statfs(full, &fs) == 0 && (fs.f_type == SYSFS_MAGIC || fs.f_type == PROC_SUPER_MAGIC);
 }
 
-/* `check_parents`: what is above the path may be a link, too. Links are not followed: what they lead to is checked at its own path. */
+/* Checks what hwloc opens at the path, and in its directories to this depth: no link out of the root, and no FIFO, for whose writer hwloc would
+ * wait. `check_parents`: a directory above the path may be a link, too. */
 static int check_opened(
 	const char *root, const char *path, unsigned depth, bool check_parents, struct err *err)
 {
 	CLEANUP(freep) char *full = xasprintf("%s%s", root, path);
 	CLEANUP(strv_release) struct strv names = {0};
 	struct stat st;
-	bool link = lstat(full, &st) == 0 && S_ISLNK(st.st_mode);
-	int r = check_parents || link  ? check_link(root, path, full, &st, err)
-		: lstat(full, &st) < 0 ? -ENOENT
-				       : 0;
+	bool exists = lstat(full, &st) == 0, link = exists && S_ISLNK(st.st_mode);
+	int r = exists ? 0 : -ENOENT;
 
+	if (check_parents || link)
+		r = check_link(root, path, full, &st, err);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL, "'%s' is neither a file nor a directory", full);
-	if (S_ISREG(st.st_mode) || depth == 0 || (link && !check_parents) || is_of_kernel(full))
+	if (S_ISREG(st.st_mode) || depth == 0 || is_of_kernel(full))
+		return 0;
+	if (link && !check_parents) /* what the link leads to is checked at its own path */
 		return 0;
 	r = fs_list(root, path, &names, err);
 	if (r < 0)
@@ -346,6 +351,7 @@ static int add_hwloc_nodes(struct machine *m, hwloc_topology_t topology, struct 
 {
 	hwloc_const_bitmap_t ids = hwloc_topology_get_complete_nodeset(topology);
 
+	/* An infinite set has the weight -1. */
 	if (hwloc_bitmap_last(ids) >= MACHINE_MAX_NODES || hwloc_bitmap_weight(ids) < 0)
 		return err_set(err, -ERANGE, "NUMA node %d: an id of %d or above is not supported",
 			hwloc_bitmap_last(ids), MACHINE_MAX_NODES);
@@ -362,7 +368,7 @@ static int add_hwloc_nodes(struct machine *m, hwloc_topology_t topology, struct 
 			.cpus = cpuset_new(),
 			.memory_bytes = obj->attr->numanode.local_memory};
 		if (node->memory_bytes > INT64_MAX)
-			return err_set(err, -ERANGE, "NUMA node %d: more memory than there can be", id);
+			return err_set(err, -ERANGE, "NUMA node %d: memory size out of range", id);
 		r = add_hugepage_pools(node, &obj->attr->numanode, err);
 		if (r < 0)
 			return r;
@@ -431,6 +437,7 @@ static int add_offline(struct machine *m, hwloc_topology_t topology, struct err 
 {
 	hwloc_const_bitmap_t all = hwloc_topology_get_complete_cpuset(topology);
 
+	/* An infinite set has the weight -1. */
 	if (hwloc_bitmap_last(all) >= MACHINE_MAX_CPUS || hwloc_bitmap_weight(all) < 0)
 		return err_set(err, -ERANGE, "CPU %d: an id of %d or above is not supported",
 			hwloc_bitmap_last(all), MACHINE_MAX_CPUS);
@@ -463,8 +470,8 @@ static int find_pci_node(hwloc_topology_t topology, const struct machine *m, hwl
 	return node && machine_node_index(m, node->os_index) >= 0 ? os_id(node) : MACHINE_NONE;
 }
 
-/* "nvme0" of the disk "nvme0n1". */
-static size_t disk_length(const char *name)
+/* The length of the controller's name in that of a disk: of "nvme0" in "nvme0n1"; 0 = another name. */
+static size_t controller_length(const char *name)
 {
 	static const char start[] = "nvme";
 	size_t len = strlen(start);
@@ -474,23 +481,27 @@ static size_t disk_length(const char *name)
 	return len + strspn(name + len, "0123456789");
 }
 
+static bool is_named_osdev(const struct hwloc_obj *obj)
+{
+	return obj->type == HWLOC_OBJ_OS_DEVICE && obj->name && pci_is_name(obj->name);
+}
+
 /* The names of the device's network interface and InfiniBand device, or of its NVMe controller. */
 static char *find_pci_names(hwloc_obj_t pci, enum pci_kind kind)
 {
 	static const hwloc_obj_osdev_type_t nic[] = {HWLOC_OBJ_OSDEV_NETWORK, HWLOC_OBJ_OSDEV_OPENFABRICS};
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(PCI_NAMES_MAX);
 
-	for (size_t i = 0; i < ARRAY_SIZE(nic); i++)
-		for (const struct hwloc_obj *obj = pci->io_first_child; obj; obj = obj->next_sibling) {
-			if (obj->type != HWLOC_OBJ_OS_DEVICE || !obj->name || !pci_is_name(obj->name))
-				continue;
-			if (kind == PCI_NIC && obj->attr->osdev.type == nic[i]) {
+	for (size_t i = 0; kind == PCI_NIC && i < ARRAY_SIZE(nic); i++)
+		for (const struct hwloc_obj *obj = pci->io_first_child; obj; obj = obj->next_sibling)
+			if (is_named_osdev(obj) && obj->attr->osdev.type == nic[i]) {
 				strbuf_addf(&out, "%s%s", out.len > 0 ? " " : "", obj->name);
 				break;
 			}
-			if (kind == PCI_NVME && out.len == 0)
-				strbuf_add(&out, obj->name, disk_length(obj->name));
-		}
+	for (const struct hwloc_obj *obj = pci->io_first_child; kind == PCI_NVME && obj && out.len == 0;
+		obj = obj->next_sibling)
+		if (is_named_osdev(obj))
+			strbuf_add(&out, obj->name, controller_length(obj->name));
 	return out.len > 0 ? strbuf_detach(&out) : NULL;
 }
 
@@ -529,18 +540,19 @@ static bool load_text(const char *text, size_t size, hwloc_topology_t topology)
 	       hwloc_topology_load(topology) == 0;
 }
 
-/* hwloc continues when it cannot allocate a bitmap; the object keeps its id and may be in none of hwloc's
- * levels. */
-static bool has_small_ids(hwloc_topology_t topology, hwloc_obj_t parent)
+/* Whether the ids of all objects below `parent` are small. By the tree, because an object whose bitmap hwloc could not allocate may be in none
+ * of hwloc's levels. */
+static bool descendants_have_small_ids(hwloc_topology_t topology, hwloc_obj_t parent)
 {
 	for (hwloc_obj_t obj = NULL; (obj = hwloc_get_next_child(topology, parent, obj));)
 		if ((obj->type == HWLOC_OBJ_PU && obj->os_index >= MACHINE_MAX_CPUS) ||
 			(obj->type == HWLOC_OBJ_NUMANODE && obj->os_index >= MACHINE_MAX_NODES) ||
-			!has_small_ids(topology, obj))
+			!descendants_have_small_ids(topology, obj))
 			return false;
 	return true;
 }
 
+/* Limits the address space of this process to its present size and `more` bytes. */
 static bool limit_memory(size_t more)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
@@ -556,7 +568,7 @@ static bool limit_memory(size_t more)
 
 static bool ids_are_small(hwloc_topology_t topology)
 {
-	return has_small_ids(topology, hwloc_get_root_obj(topology)) &&
+	return descendants_have_small_ids(topology, hwloc_get_root_obj(topology)) &&
 	       hwloc_bitmap_last(hwloc_topology_get_complete_cpuset(topology)) < MACHINE_MAX_CPUS &&
 	       hwloc_bitmap_last(hwloc_topology_get_complete_nodeset(topology)) < MACHINE_MAX_NODES;
 }

@@ -28,21 +28,23 @@
  * being an error, so reader_fail() copies the text to the caller only on failure. */
 struct reader {
 	const char *root;
-	int cpus;       /* CPU_DIR, open while many files of CPUs are read, else -1 */
+	struct fs_directory
+		cpus;   /* CPU_DIR; its `fd` is open while many files of CPUs are read, otherwise -1 */
 	char path[128]; /* below root */
 	struct strbuf text;
 	struct err err;
 };
 
-#define READER_INIT(directory)                                                                \
-	{                                                                                     \
-		.root = (directory), .cpus = -1, .text = STRBUF_INIT(FILE_MAX), .err = { "" } \
+#define READER_INIT(directory)                                                                          \
+	{                                                                                               \
+		.root = (directory), .cpus = {(directory), CPU_DIR, -1}, .text = STRBUF_INIT(FILE_MAX), \
+		.err = { "" }                                                                           \
 	}
 
 static void kernel_reader_release(struct reader *rd)
 {
 	strbuf_release(&rd->text);
-	closep(&rd->cpus);
+	closep(&rd->cpus.fd);
 }
 
 static int reader_fail(const struct reader *rd, int code, struct err *err)
@@ -56,21 +58,21 @@ void kernel_cpus_release(struct kernel_cpus *c)
 	cpuset_freep(&c->online);
 }
 
-/* Read the file of this name without trailing white space; -ENOENT also for a device that is being removed. Recorded files may end with a NUL byte: only the
- * text before it counts. */
+/* Read the file of this name without trailing white space; -ENOENT also for a device that is being removed. While rd->cpus is open, the name must
+ * be below CPU_DIR. Recorded files may end with a NUL byte: only the text before it counts. */
 __attribute__((format(printf, 2, 3))) static int read_text(struct reader *rd, const char *fmt, ...)
 {
 	va_list ap;
 	size_t len;
-	int r = -EBADF;
+	int r;
 
 	va_start(ap, fmt);
 	vsnprintf(rd->path, sizeof(rd->path), fmt, ap);
 	va_end(ap);
 	strbuf_reset(&rd->text);
-	if (rd->cpus >= 0)
-		r = fs_read_below(rd->cpus, rd->path + strlen(CPU_DIR "/"), &rd->text);
-	if (r < 0 && r != -ENOENT)
+	if (rd->cpus.fd >= 0)
+		r = fs_read_in(&rd->cpus, rd->path + strlen(CPU_DIR "/"), &rd->text, &rd->err);
+	else
 		r = fs_read(rd->root, rd->path, &rd->text, &rd->err);
 	if (r < 0)
 		return r == -ENODEV ? -ENOENT : r;
@@ -110,14 +112,15 @@ static int parse_decimal(const char **p, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
-/* The text just read as a set of ids below `limit`. */
-static int parse_set(struct reader *rd, bool mask, unsigned limit, hwloc_bitmap_t *ret)
+/* The text just read as a set of ids below `limit`: a mask ("f0") or a list ("4-7"). */
+static int parse_set(struct reader *rd, bool is_mask, unsigned limit, hwloc_bitmap_t *ret)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
-	int r = mask ? cpuset_parse_mask(rd->text.text, &set, NULL) : cpuset_parse(rd->text.text, &set, NULL);
+	int r = is_mask ? cpuset_parse_mask(rd->text.text, &set, NULL)
+			: cpuset_parse(rd->text.text, &set, NULL);
 
 	if (r == -EINVAL)
-		return fail_content(rd, r, mask ? "not a mask" : "not a list", rd->text.text);
+		return fail_content(rd, r, is_mask ? "not a mask" : "not a list", rd->text.text);
 	if (r == -ERANGE || hwloc_bitmap_last(set) >= (int)limit)
 		return err_set(&rd->err, -ERANGE, "'%s%s': an id of %u or above is not supported", rd->root,
 			rd->path, limit);
@@ -187,10 +190,12 @@ static int read_meminfo(struct reader *rd, const char *path, uint64_t *ret_bytes
 	uint64_t kb = 0;
 	int r = read_text(rd, "%s", path);
 
-	if (r == -ENOENT)
+	if (r == -ENOENT) {
 		*ret_bytes = 0;
+		return 0;
+	}
 	if (r < 0)
-		return r == -ENOENT ? 0 : r;
+		return r;
 	p = strstr(rd->text.text, key);
 	if (!p)
 		return fail_content(rd, -EINVAL, "no line 'MemTotal'", rd->text.text);
@@ -227,7 +232,7 @@ static int read_pools(struct reader *rd, const char *dir, struct numa_node *node
 			return fail_content(rd, r < 0 ? r : -EINVAL, "not a number of pages", rd->text.text);
 		if (sizes[i] == 0 || __builtin_mul_overflow(sizes[i], 1024, &pool.page_bytes) ||
 			__builtin_mul_overflow(pool.page_bytes, pool.pages, &bytes) || bytes > INT64_MAX)
-			return fail_content(rd, -ERANGE, "more memory than there can be", rd->text.text);
+			return fail_content(rd, -ERANGE, "memory size out of range", rd->text.text);
 		added = vec_push(&node->pools, &node->n_pools, &node->pools_size, sizeof(*added));
 		*added = pool;
 	}
@@ -247,7 +252,7 @@ static int read_node_cpus(struct reader *rd, unsigned id, hwloc_bitmap_t *ret)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t links = NULL;
 	char path[64];
-	bool mask = false;
+	bool is_mask = false;
 	int r;
 
 	snprintf(path, sizeof(path), NODE_DIR "/node%u", id);
@@ -260,10 +265,10 @@ static int read_node_cpus(struct reader *rd, unsigned id, hwloc_bitmap_t *ret)
 	}
 	r = read_text(rd, NODE_DIR "/node%u/cpulist", id);
 	if (r == -ENOENT) {
-		mask = true;
+		is_mask = true;
 		r = read_text(rd, NODE_DIR "/node%u/cpumap", id);
 	}
-	return r < 0 ? r : parse_set(rd, mask, MACHINE_MAX_CPUS, ret);
+	return r < 0 ? r : parse_set(rd, is_mask, MACHINE_MAX_CPUS, ret);
 }
 
 static int read_node_directory(struct reader *rd, struct machine *m, unsigned id)
@@ -304,7 +309,10 @@ static int parse_row(struct reader *rd, unsigned *values, size_t *ret_n)
 	return 0;
 }
 
-/* Read every node's row into the matrix; `online` is node/online or NULL, `dirs` the node directories. */
+/*
+ * Read every node's row into the matrix; `online` is node/online or NULL, `dirs` the node directories. The columns of a row are the online
+ * nodes, or the directories if only their number fits; a row of another length stays unknown.
+ */
 static int read_distances(
 	struct reader *rd, struct machine *m, hwloc_const_bitmap_t online, hwloc_const_bitmap_t dirs)
 {
@@ -453,8 +461,8 @@ int kernel_read_cores(const char *root, struct machine *m, struct err *err)
 	CLEANUP(kernel_reader_release) struct reader rd = READER_INIT(root);
 	int r = 0;
 
-	rd.cpus = fs_open(root, CPU_DIR,
-		O_PATH | O_DIRECTORY); /* without the directory each file is opened by its path */
+	/* Only cheaper: on failure read_text() reads each file by its whole path. */
+	rd.cpus.fd = fs_open(root, CPU_DIR, O_PATH | O_DIRECTORY);
 	for (size_t i = 0; i < m->n_cpus && r == 0; i++)
 		r = read_core(&rd, &m->cpus[i]);
 	return r < 0 ? reader_fail(&rd, r, err) : 0;
@@ -463,7 +471,7 @@ int kernel_read_cores(const char *root, struct machine *m, struct err *err)
 /* -ENOENT: the CPU has no third-level cache, or the cache has no id. */
 static int read_l3(struct reader *rd, unsigned cpu, int *ret_l3)
 {
-	/* Almost always index3. */
+	/* index0 to index9, beginning with index3, which is almost always the L3 cache. */
 	for (unsigned i = 3; i < 13; i++) {
 		int r = read_text(rd, CPU_DIR "/cpu%u/cache/index%u/level", cpu, i % 10);
 
@@ -497,4 +505,12 @@ int kernel_check_siblings(const char *root, unsigned cpu, struct err *err)
 		return 0;
 	r = r < 0 ? r : parse_set(&rd, true, MACHINE_MAX_CPUS, &set);
 	return r < 0 ? reader_fail(&rd, r, err) : 0;
+}
+
+int kernel_read_isolated(const char *root, struct machine *m, struct err *err)
+{
+	CLEANUP(kernel_reader_release) struct reader rd = READER_INIT(root);
+	int r = read_optional_set(&rd, CPU_DIR "/isolated", MACHINE_MAX_CPUS, &m->isolated);
+
+	return r < 0 && fs_is_transient(r) ? reader_fail(&rd, r, err) : 0;
 }

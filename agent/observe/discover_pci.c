@@ -22,33 +22,26 @@
 
 struct reader {
 	const char *root;
-	int devices; /* DEVICES_DIR, or -1: each file is opened by its path */
+	struct fs_directory devices; /* DEVICES_DIR */
 	struct strbuf text;
 	struct fs_reads reads;
 };
 
 static void pci_reader_release(struct reader *rd)
 {
-	closep(&rd->devices);
+	closep(&rd->devices.fd);
 	strbuf_release(&rd->text);
 }
 
-/* The number in a file of the device; `path` is below DEVICES_DIR. */
+/* The number at the beginning of a file of the device; false without one. `path` is below DEVICES_DIR. */
 static bool read_number(struct reader *rd, const char *path, const char *file, int base, long *ret)
 {
 	char name[PATH_MAX], *end;
-	int r = -1;
 	long number;
 
 	strbuf_reset(&rd->text);
 	snprintf(name, sizeof(name), "%.2000s/%s", path, file);
-	if (rd->devices >= 0)
-		r = fs_read_below(rd->devices, name, &rd->text);
-	if (r < 0) {
-		snprintf(name, sizeof(name), DEVICES_DIR "/%.2000s/%s", path, file);
-		r = fs_read(rd->root, name, &rd->text, &rd->reads.last);
-	}
-	if (!fs_reads_add(&rd->reads, r))
+	if (!fs_reads_add(&rd->reads, fs_read_in(&rd->devices, name, &rd->text, &rd->reads.last)))
 		return false;
 	number = strtol(rd->text.text, &end, base);
 	if (end == rd->text.text || (*end && !isspace((unsigned char)*end)))
@@ -129,11 +122,13 @@ static void read_device(
 	if (!read_number(rd, path, "class", 16, &class))
 		return;
 	read_number(rd, path, "vendor", 16, &vendor);
+	/* The lowest byte of the file's number is the programming interface. */
 	if (!pci_kind_of((unsigned)(class >> 8) & 0xffff, (unsigned)vendor, &d.kind))
 		return;
 	if (read_number(rd, path, "numa_node", 10, &numa) && numa >= 0 && numa < MACHINE_MAX_NODES &&
 		machine_node_index(m, (unsigned)numa) >= 0)
 		d.numa = (int)numa;
+	/* Only a virtual function has this link, to its physical function. */
 	snprintf(link, sizeof(link), DEVICES_DIR "/%.2000s/physfn", path);
 	physical = fs_lookup(rd->root, link, &rd->reads.last);
 	d.virtual_function = fs_reads_add(&rd->reads, physical) && physical > 0;
@@ -156,11 +151,11 @@ static int open_folder(struct reader *rd, const char *path)
 int kernel_read_pci(const char *root, struct machine *m, struct err *err)
 {
 	CLEANUP(pci_reader_release)
-	struct reader rd = {.root = root, .devices = -1, .text = STRBUF_INIT(FILE_MAX)};
+	struct reader rd = {.root = root, .devices = {root, DEVICES_DIR, -1}, .text = STRBUF_INIT(FILE_MAX)};
 	CLEANUP(closep) int bus = open_folder(&rd, BUS_DIR);
 	CLEANUP(strv_release) struct strv names = {0};
 
-	rd.devices = open_folder(&rd, DEVICES_DIR);
+	rd.devices.fd = open_folder(&rd, DEVICES_DIR);
 	if (bus < 0 || !fs_reads_add(&rd.reads, fs_list(root, BUS_DIR, &names, &rd.reads.last)))
 		return fs_reads_result(&rd.reads, err);
 	for (size_t i = 0; i < names.n_items && m->pci.n_items < PCI_DEVICES_MAX && rd.reads.r == 0; i++) {
@@ -238,7 +233,7 @@ int kernel_read_gpus(const char *root, const char *proc, struct pci_devices *dev
 
 		if (!found)
 			continue;
-		d = &devices->items[found - devices->items];
+		d = &devices->items[found - devices->items]; /* `found` without its const */
 		if (d->uuid)
 			continue;
 		strbuf_reset(&text);

@@ -48,6 +48,7 @@ static int read_prepared_device(const struct doc *device, struct claim *claim, s
 	return 0;
 }
 
+/* Appends a claim with the devices that one driver has prepared: the list of claims has an entry for each driver. */
 static int read_driver(const struct claim_reader *rd, const struct doc *driver, const struct doc *pods)
 {
 	CLEANUP(claim_release) struct claim claim = {0};
@@ -177,7 +178,7 @@ static struct claim *find_or_add_claim(const struct device *d, const char *uid, 
 	return &d->claims->items[d->claims->n_items - 1];
 }
 
-/* DRA_CPUSET_<UID>=0-3 */
+/* DRA_CPUSET_<UID>=0-3; `value` points behind the "=" in the text of `key`. */
 static int read_cpus_variable(const struct device *d, const char *key, const char *value)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
@@ -207,12 +208,12 @@ static int parse_memory_amount(const char *value, unsigned *ret_node, uint64_t *
 	int r;
 
 	if (strncmp(value, node, strlen(node)) != 0 || *at < '0' || *at > '9')
-		return err_set(err, -EINVAL, "'%.100s' is not numanode:N,size:Q", value);
+		return err_set(err, -EINVAL, "'%.100s' is not of the form numanode:N,size:Q", value);
 	id = strtoul(at, &end, 10);
 	if (id >= MACHINE_MAX_NODES)
 		return err_set(err, -EINVAL, "%lu is not a NUMA node", id);
 	if (strncmp(end, size, strlen(size)) != 0)
-		return err_set(err, -EINVAL, "'%.100s' is not numanode:N,size:Q", value);
+		return err_set(err, -EINVAL, "'%.100s' is not of the form numanode:N,size:Q", value);
 	r = quantity_parse(end + strlen(size), &q, err);
 	if (r < 0)
 		return r;
@@ -242,29 +243,30 @@ static void add_claim_memory(struct claim *claim, const char *type, unsigned nod
 		block->bytes = UINT64_MAX;
 }
 
-/* DRAMEMORY_<UID>_memory=..., DRAMEMORY_<UID>_hugepages_2Mi=...; ..._NUMANodes=0,1 repeats the nodes. */
+/* DRAMEMORY_<UID>_memory=..., DRAMEMORY_<UID>_hugepages_2Mi=...; ..._NUMANodes=0,1 repeats the nodes. `value` points behind the "=" in the text
+ * of `key`. */
 static int read_memory_variable(const struct device *d, const char *key, const char *value)
 {
-	const char *uid = key + strlen(MEMORY), *what = strchr(uid, '_');
+	const char *uid = key + strlen(MEMORY), *separator = strchr(uid, '_');
 	CLEANUP(freep) char *type = NULL;
 	struct claim *claim;
 	uint64_t bytes = 0;
 	unsigned node = 0;
 	int r;
 
-	if (!what || what >= value || what == uid)
+	if (!separator || separator >= value || separator == uid)
 		return err_set(d->err, -EINVAL, "it names no claim");
-	type = xstrndup(what + 1, (size_t)(value - what) - 2);
+	type = xstrndup(separator + 1, (size_t)(value - separator) - 2); /* without "_" and "=" */
 	if (!strcmp(type, "NUMANodes"))
 		return 0;
-	for (char *c = type; *c; c++)
+	for (char *c = type; *c; c++) /* "hugepages_2Mi" is hugepages-2Mi */
 		*c = *c == '_' ? '-' : *c;
 	if (strcmp(type, "memory") != 0 && !resource_name_is_hugepages(type))
-		return err_set(d->err, -EINVAL, "'%.100s' is not a kind of memory", type);
+		return err_set(d->err, -EINVAL, "'%.100s' is not a memory type", type);
 	r = parse_memory_amount(value, &node, &bytes, d->err);
 	if (r < 0)
 		return r;
-	claim = find_or_add_claim(d, uid, (size_t)(what - uid));
+	claim = find_or_add_claim(d, uid, (size_t)(separator - uid));
 	add_claim_memory(claim, type, node, bytes);
 	return 0;
 }
@@ -390,7 +392,7 @@ static int add_cdi_text(
 	return 0;
 }
 
-/* Add the last claims of a file that cannot be parsed, for the reason in `why`. */
+/* Add the last claims of a file that cannot be read or parsed: -errno `e`, for the reason in `why`. */
 static int recall_text(struct cdi_reader *rd, const char *name, int e, const struct err *why)
 {
 	const char *text = last_text(rd, name);
@@ -412,7 +414,7 @@ static int read_cdi_file(struct cdi_reader *rd, const char *name)
 	snprintf(path, sizeof(path), "%.3500s/%.300s", rd->dir, name);
 	r = fs_read(rd->root, path, &text, &why);
 	if (fs_is_absent(r) || (r == -EFBIG && !is_of_known_driver(name)))
-		return 0; /* removed meanwhile; another driver's */
+		return 0; /* the file was removed meanwhile, or is another driver's */
 	if (r < 0)
 		return recall_text(rd, name, r, &why);
 	if (!is_of_known_driver(name) && !memmem(text.text, text.len, CPUS, strlen(CPUS)) &&
@@ -467,13 +469,13 @@ static struct claim *find_by_cdi_device(struct claims *claims, size_t n, const c
 
 void cdi_claims_join(struct claims *claims, struct claims *specs)
 {
-	size_t n = claims->n_items;
+	size_t n_known = claims->n_items; /* the kubelet's claims; specs are appended behind them */
 
 	for (size_t i = 0; i < specs->n_items; i++) {
 		struct claim *spec = &specs->items[i], *known = NULL;
 
 		if (spec->cdi.n_items > 0)
-			known = find_by_cdi_device(claims, n, spec->cdi.items[0]);
+			known = find_by_cdi_device(claims, n_known, spec->cdi.items[0]);
 		if (known)
 			claim_add_resources(known, spec);
 		else

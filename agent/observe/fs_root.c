@@ -27,6 +27,7 @@ static int join_path(const char *root, const char *path, struct strbuf *out)
 
 static void truncate_to(struct strbuf *text, size_t len)
 {
+	/* An empty buffer without memory of its own has the constant strbuf_empty as its text. */
 	if (text->size > 0) {
 		text->len = len;
 		text->text[len] = '\0';
@@ -70,7 +71,7 @@ static int split_root(const char *root, const char **path, struct strbuf *ret)
 	return strbuf_error(ret);
 }
 
-/* rest = target + tail: replace a symbolic link in a path with its target. */
+/* rest = target + tail: replace a symbolic link in a path with its target. `tail` is a part of `rest`. */
 static int prepend_target(char rest[FS_PATH_MAX], const char *target, size_t n, const char *tail)
 {
 	char text[FS_PATH_MAX];
@@ -82,7 +83,8 @@ static int prepend_target(char rest[FS_PATH_MAX], const char *target, size_t n, 
 	return 0;
 }
 
-/* Resolve the symbolic links in root + path into the empty `out`. 0 or -errno. */
+/* Resolve the symbolic links in root + path into the empty `out`. 0 or -errno. `out` grows name by name, `rest` from `p` on is not resolved yet;
+ * neither ".." nor an absolute target leads above the root. */
 static int resolve_links(const char *root, const char *path, struct strbuf *out)
 {
 	char rest[FS_PATH_MAX], target[PATH_MAX];
@@ -112,7 +114,7 @@ static int resolve_links(const char *root, const char *path, struct strbuf *out)
 			return strbuf_error(out);
 		p += len;
 		n = readlink(out->text, target, sizeof(target));
-		if (n <= 0)
+		if (n <= 0) /* no symbolic link */
 			continue;
 		if (++links > LINKS_MAX)
 			return -ELOOP;
@@ -150,6 +152,7 @@ static int open_below(const char *root, const char *path, int flags)
 	fd = syscall(__NR_openat2, dir, path, &how, sizeof(how));
 	if (fd >= 0)
 		return (int)fd;
+	/* EAGAIN: a directory was renamed while the kernel resolved "..". */
 	return errno == ENOSYS || errno == EPERM || errno == EAGAIN ? open_resolved(root, path, flags)
 								    : -errno;
 }
@@ -203,7 +206,8 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
 	return fs_read_fd(fd, full.text, out, err);
 }
 
-int fs_read_below(int directory, const char *path, struct strbuf *out)
+/* -ELOOP: the path has a symbolic link. */
+static int read_below(int directory, const char *path, struct strbuf *out)
 {
 	const struct open_how how = {
 		.flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
@@ -211,6 +215,22 @@ int fs_read_below(int directory, const char *path, struct strbuf *out)
 	struct err err;
 
 	return fd < 0 ? -errno : fs_read_fd(fd, path, out, &err);
+}
+
+int fs_read_in(const struct fs_directory *d, const char *name, struct strbuf *out, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(FS_PATH_MAX);
+	int r = d->fd >= 0 ? read_below(d->fd, name, out) : -EBADF;
+
+	if (r == 0)
+		return 0;
+	/* After -ENOENT fs_read() would not find the file either; after other failures, such as -ENOSYS or -ELOOP, it may. */
+	strbuf_addf(&path, "%s/%s", d->path, name);
+	if (strbuf_error(&path) < 0)
+		return err_set(err, strbuf_error(&path), "path too long");
+	if (r == -ENOENT)
+		return err_set(err, r, "cannot open '%s%.4000s': %s", d->root, path.text, strerror(-r));
+	return fs_read(d->root, path.text, out, err);
 }
 
 static void closedirp(DIR **dir)
@@ -231,10 +251,11 @@ static int by_number(const void *a, const void *b)
 static bool match_number(const char *name, const char *prefix, const char *suffix, uint64_t *ret)
 {
 	uint64_t number = 0;
-	const char *p = name + strlen(prefix), *digits = p;
+	const char *p, *digits;
 
 	if (strncmp(name, prefix, strlen(prefix)) != 0)
 		return false;
+	p = digits = name + strlen(prefix);
 	for (; *p >= '0' && *p <= '9'; p++) {
 		if (__builtin_mul_overflow(number, 10, &number) ||
 			__builtin_add_overflow(number, *p - '0', &number))

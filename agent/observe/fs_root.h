@@ -18,13 +18,6 @@
 /* open(2) root + path with O_CLOEXEC. Returns a file descriptor that the caller closes, or -errno. */
 int fs_open(const char *root, const char *path, int flags);
 
-/*
- * Append the content of a file to `out`; `path` is below the directory that fs_open() opened with O_PATH.
- * Makes reading many small files of one directory cheap. 0 or -errno with `out` unchanged; -ELOOP when the
- * path has a symbolic link, which only fs_read() follows; -ENOSYS or -EPERM when openat2(2) is not available.
- */
-int fs_read_below(int directory, const char *path, struct strbuf *out);
-
 /* stat(2) root + path. 0 or -errno; *ret is untouched on failure. */
 int fs_stat(const char *root, const char *path, struct stat *ret);
 
@@ -37,6 +30,18 @@ int fs_resolve(const char *root, const char *path, struct strbuf *out);
 
 /* Append the content of the file root + path to `out`. Returns and `out` as fs_read_file(). */
 int fs_read(const char *root, const char *path, struct strbuf *out, struct err *err);
+
+/* A directory of which many small files are read. The caller fills it in. */
+struct fs_directory {
+	const char *root, *path; /* borrowed */
+	int fd; /* fs_open(root, path, O_PATH | O_DIRECTORY); a negative number if that failed */
+};
+
+/*
+ * Appends the content of a file below the directory to `out`. Returns and `out` as fs_read(), but cheaper, because only `name` is looked
+ * up. Without openat2(2) or d->fd, and for a name with symbolic links, which only fs_read() follows, this is fs_read().
+ */
+int fs_read_in(const struct fs_directory *d, const char *name, struct strbuf *out, struct err *err);
 
 /*
  * List the numbers N of all entries of the directory root + path with the name prefix + N + suffix,
@@ -75,7 +80,7 @@ struct fs_reads {
 	struct err err;
 };
 
-/* Whether the call that got &reads->last and returned `r` has succeeded. */
+/* Whether the call that got &reads->last and returned `r` has succeeded. Keeps `r` and its line if this is the first transient failure. */
 bool fs_reads_add(struct fs_reads *reads, int r);
 
 /* 0; or -errno of the first transient failure, with one line. */

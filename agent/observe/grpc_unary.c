@@ -110,10 +110,11 @@ static int small_number(const uint8_t *value, size_t len)
 
 static int hex_value(uint8_t c)
 {
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 /* grpc-message is percent-encoded. */
@@ -251,7 +252,7 @@ static bool is_replaced(const struct grpc_channel *c)
 	       (fs_stat("", c->address.sun_path, &st) < 0 || st.st_dev != c->dev || st.st_ino != c->ino);
 }
 
-/* The peer closed the connection, announced that it will, or the socket was replaced. */
+/* Whether the peer closed the connection, or announced that it will close, or the socket was replaced. */
 static bool is_channel_stale(const struct grpc_channel *c)
 {
 	struct pollfd p = {.fd = c->fd, .events = POLLIN | POLLRDHUP};
@@ -353,7 +354,9 @@ static int ms_until(int64_t deadline)
 {
 	int64_t left = deadline - clock_ms(CLOCK_MONOTONIC);
 
-	return left <= 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
+	if (left > INT32_MAX)
+		return INT32_MAX;
+	return left > 0 ? (int)left : 0;
 }
 
 /* nghttp2 takes pointers to non-const bytes and does not write to them. */
@@ -380,7 +383,7 @@ static int submit_request(struct grpc_channel *c, const char *method)
 	return c->call.stream < 0 ? -EPROTO : 0;
 }
 
-/* Send pending bytes until the socket takes no more. 0 or -errno. */
+/* Send until the socket takes no more. `pending`: bytes that nghttp2 has made and the socket has not taken yet. 0 or -errno. */
 static int send_pending(struct grpc_channel *c, struct strbuf *pending)
 {
 	for (;;) {
@@ -497,6 +500,7 @@ static int take_reply(struct grpc_channel *c, struct grpc_reply *ret, struct err
 	return 0;
 }
 
+/* Sets `err`. Returns the -errno that grpc_unary.h documents for the failure `r`. */
 static int explain_failure(
 	const struct grpc_channel *c, int r, size_t max_reply, unsigned deadline_ms, struct err *err)
 {
@@ -553,6 +557,7 @@ int grpc_call(struct grpc_channel *c, const char *method, const void *request, s
 		if (again)
 			disconnect(c);
 	} while (again);
+	/* A reset after the trailers is no failure: the reply is complete. */
 	if (r == 0 && c->call.reset != NGHTTP2_NO_ERROR && c->call.status < 0)
 		r = err_set(err, -EPROTO, "%s: the call was reset: %s", socket_name(c),
 			nghttp2_http2_strerror(c->call.reset));

@@ -27,19 +27,19 @@ void kubelet_args_release(struct kubelet_args *a)
 
 /* ---- flags */
 
-/* The member for the value of a flag that is a path, or NULL. */
-static char **find_path_flag(struct kubelet_args *a, const char *name, size_t len)
+/* The member for the value of a flag that is a path or the host's name, or NULL. As for the kubelet, '_' counts as '-'. */
+static char **find_text_flag(struct kubelet_args *a, const char *name, size_t len)
 {
 	const struct {
 		const char *name;
 		char **value;
-	} paths[] = {{"config", &a->config}, {"config-dir", &a->config_dir}, {"config_dir", &a->config_dir},
+	} members[] = {{"config", &a->config}, {"config-dir", &a->config_dir}, {"config_dir", &a->config_dir},
 		{"root-dir", &a->root_dir}, {"root_dir", &a->root_dir}, {"hostname-override", &a->hostname},
 		{"hostname_override", &a->hostname}};
 
-	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
-		if (strlen(paths[i].name) == len && !strncmp(paths[i].name, name, len))
-			return paths[i].value;
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		if (strlen(members[i].name) == len && !strncmp(members[i].name, name, len))
+			return members[i].value;
 	return NULL;
 }
 
@@ -50,29 +50,31 @@ int kubelet_args_add(
 		CLEANUP(strbuf_release) struct strbuf from = STRBUF_INIT(4096);
 		const char *name, *value;
 		size_t len;
-		char **path;
-		int what, r = 0;
+		char **member;
+		int setting, r = 0;
 
 		if (strncmp(words[i], "--", 2) != 0)
 			continue;
 		name = words[i] + 2;
 		len = strcspn(name, "=");
-		path = find_path_flag(a, name, len);
-		what = path ? -1 : kubelet_config_find_flag(name, len);
-		if (!path && what < 0)
+		member = find_text_flag(a, name, len);
+		setting = member ? -1 : kubelet_config_find_flag(name, len);
+		if (!member && setting < 0)
 			continue;
-		value = name[len] ? name + len + 1 : i + 1 < n_words ? words[++i] : NULL;
+		value = name[len] ? name + len + 1 : NULL;
+		if (!value && i + 1 < n_words)
+			value = words[++i];
 		if (!value)
 			return err_set(err, -EINVAL, "%s: --%.100s has no value", source, name);
 		strbuf_addf(&from, "--%.*s of %s", (int)len, name, source);
 		if (strbuf_error(&from) < 0)
 			return err_set(err, strbuf_error(&from), "longer than allowed");
-		if (path)
-			text_set(path, value);
-		if (path == &a->hostname)
+		if (member)
+			text_set(member, value);
+		if (member == &a->hostname)
 			text_set(&a->hostname_from, from.text);
-		if (!path)
-			r = kubelet_config_set_flag(&a->flags, (enum setting)what, value, from.text, err);
+		if (!member)
+			r = kubelet_config_set_flag(&a->flags, (enum setting)setting, value, from.text, err);
 		if (r < 0)
 			return r;
 	}
@@ -194,22 +196,30 @@ int kubelet_args_add_env(
 	return kubelet_args_add_variables(a, &variables, source, err);
 }
 
-/* Replace the variables by their values. */
+/* The value of the variable in the pairs of kubelet_args_add_file(); NULL = no such variable. */
+static const char *find_replacement(const char *const *variables, const char *name, size_t len)
+{
+	for (; *variables; variables += 2)
+		if (strlen(*variables) == len && !strncmp(*variables, name, len))
+			return variables[1];
+	return NULL;
+}
+
+/* Replace "$NAME" and "${NAME}" of the variables by their values. Everything else stays. */
 static void expand_variables(const char *text, const char *const *variables, struct strbuf *out)
 {
 	while (*text) {
-		bool braces = text[0] == '$' && text[1] == '{';
-		const char *name = text + (braces ? 2 : 1), *const *v = variables;
+		bool has_braces = text[0] == '$' && text[1] == '{';
+		const char *name = text + (has_braces ? 2 : 1);
 		size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+		const char *value = *text == '$' ? find_replacement(variables, name, len) : NULL;
 
-		while (*text == '$' && *v && (strlen(*v) != len || strncmp(*v, name, len) != 0))
-			v += 2;
-		if (*text != '$' || !*v || (braces && name[len] != '}')) {
+		if (!value || (has_braces && name[len] != '}')) {
 			strbuf_addch(out, *text++);
 			continue;
 		}
-		strbuf_addstr(out, v[1]);
-		text = name + len + braces;
+		strbuf_addstr(out, value);
+		text = name + len + (has_braces ? 1 : 0);
 	}
 }
 

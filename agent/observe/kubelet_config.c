@@ -93,7 +93,7 @@ static int set_key(struct doc *map, const struct doc *value, struct err *err)
 		return err_set(err, -EINVAL, "more than %u keys", KEYS_MAX);
 	child = doc_add(map, value->key);
 	key = child->key;
-	doc_copy(value, child);
+	doc_copy(value, child); /* resets the key */
 	child->key = key;
 	return 0;
 }
@@ -152,6 +152,7 @@ static void note_field(struct kubelet_config *config, const struct doc *field, c
 	config->unknown_field_from = xstrdup(from);
 }
 
+/* A null removes a value in a drop-in; in the configuration file, null is as if the field were not there. */
 static int merge_fields(struct kubelet_config *config, const struct doc *fields, bool drop_in,
 	const char *from, struct err *err)
 {
@@ -243,6 +244,7 @@ static int add_pair(struct doc *map, char *pair, enum setting_kind kind, struct 
 	const char separator = kind == SETTING_IS_THRESHOLDS ? '<' : '=';
 	char *value = strchr(pair, separator), *key;
 	CLEANUP(doc_release) struct doc item = DOC_INIT;
+	const char *text;
 	bool on = false;
 
 	if (!value)
@@ -253,10 +255,10 @@ static int add_pair(struct doc *map, char *pair, enum setting_kind kind, struct 
 	if (kind == SETTING_IS_GATES && !text_parse_bool(value, &on))
 		return err_set(err, -EINVAL, "%.100s: '%.100s' is not a boolean", key, value);
 	item.key = xstrdup(key);
+	text = value;
 	if (kind == SETTING_IS_GATES)
-		doc_set_text(&item, DOC_BOOL, on ? "true" : "false", on ? 4 : 5);
-	else
-		doc_set_text(&item, DOC_STRING, value, strlen(value));
+		text = on ? "true" : "false"; /* the flag may have another spelling, such as "T" */
+	doc_set_text(&item, kind == SETTING_IS_GATES ? DOC_BOOL : DOC_STRING, text, strlen(text));
 	return set_key(map, &item, err);
 }
 

@@ -66,7 +66,8 @@ int kubelet_config_set_flag(struct kubelet_config *config, enum setting what, co
 
 /*
  * Apply flags to the configuration: a value in `flags` replaces the value in `config`, except featureGates,
- * which are merged gate by gate. `flags` is empty afterwards.
+ * which are merged gate by gate. 0, and `flags` is empty; or -errno with one line for gates that cannot be merged: both are
+ * only to be released then.
  */
 int kubelet_config_overlay(struct kubelet_config *config, struct kubelet_config *flags, struct err *err);
 
@@ -93,7 +94,7 @@ void settings_check_gates(struct settings *s, const struct doc *gates, const cha
 
 /*
  * Sets the kubelet's release, and what follows from it: without the memory manager (feature gate
- * MemoryManager) its policy is None. Notes a release that is newer than all that nrtd was compared with, and
+ * MemoryManager) its policy is None. Notes a release that is newer than the newest compared release, and
  * feature gates and fields that this release does not have: they cannot change a decision.
  */
 void settings_apply_release(struct settings *s, struct kubelet_release release, struct notes *notes);

@@ -89,23 +89,24 @@ static bool is_true(const struct doc *value)
 
 static int add_option(struct k3s_options *o, const struct doc *option, const char *source, struct err *err)
 {
-	bool adds = !strcmp(option->key, "kubelet-arg+"), sets = !strcmp(option->key, "kubelet-arg");
-	bool names = !strcmp(option->key, "node-name"), places = !strcmp(option->key, "data-dir");
+	bool adds_args = !strcmp(option->key, "kubelet-arg+"),
+	     sets_args = !strcmp(option->key, "kubelet-arg");
+	bool is_node_name = !strcmp(option->key, "node-name"), is_data_dir = !strcmp(option->key, "data-dir");
 
-	if (sets) {
+	if (sets_args) {
 		strv_release(&o->kubelet_args);
 		strv_release(&o->sources);
 	}
-	if (sets || adds)
+	if (sets_args || adds_args)
 		return add_argument_list(o, option, source, err);
 	if (!strncmp(option->key, "kubelet-arg=", strlen("kubelet-arg=")))
 		return add_keyed(o, option, source, err);
-	if ((names || places) && option->kind != DOC_NULL && !doc_string(option))
+	if ((is_node_name || is_data_dir) && option->kind != DOC_NULL && !doc_string(option))
 		return err_set(err, -EINVAL, "%s: %s: a string expected, not %s", source, option->key,
 			doc_kind_name(option));
-	if (names && *text_or_empty(doc_string(option)))
+	if (is_node_name && *text_or_empty(doc_string(option)))
 		set_node_name(o, doc_string(option), source);
-	if (places && *text_or_empty(doc_string(option)))
+	if (is_data_dir && *text_or_empty(doc_string(option)))
 		text_set(&o->data_dir, doc_string(option));
 	if (!strcmp(option->key, "with-node-id"))
 		o->with_node_id = is_true(option);
@@ -170,7 +171,7 @@ static int read_k3s_directory(struct k3s_options *o, const char *sysroot, const 
 
 /* ---- the command line */
 
-/* Whether the word sets a flag that needs no value. */
+/* Whether the word sets a flag that needs no value: without "=VALUE", the value is true. */
 static bool sets_flag(const char *word, const char *name)
 {
 	const char *words[] = {word, "true"};
@@ -191,6 +192,7 @@ static size_t count_command_words(const struct strv *words, const char *program)
 	return 0;
 }
 
+/* k3s knows --data-dir also as -d. */
 static void add_service_words(
 	struct k3s_options *o, const char *const *words, size_t n_words, const char *source)
 {
@@ -223,7 +225,7 @@ static const char *find_variable(const struct service_unit *unit, const char *pr
 	return systemd_find_variable(&unit->variables, full);
 }
 
-/* The configuration file that the service names; NULL = the default one. */
+/* The configuration file that the service names, with precedence in its environment; NULL = the default one. */
 static const char *find_k3s_config(
 	const struct service_unit *unit, const char *program, const char *const *words, size_t n_words)
 {
@@ -241,24 +243,24 @@ static const char *find_k3s_config(
 
 /*
  * Add one "key=value", with or without dashes. k3s appends the value to its own argument if the key ends in '+', and puts it before if
- * the key ends in '-'; of the arguments that matter here it has none.
+ * the key ends in '-'. k3s has no own argument of those that matter here, so the sign is only removed.
  */
 static int apply_argument(const char *argument, const char *source, struct kubelet_args *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf word = STRBUF_INIT(ARGUMENT_MAX);
 	const char *text = strncmp(argument, "--", 2) ? argument : argument + 2, *words[1];
-	size_t len = strcspn(text, "="), name = len;
+	size_t key_len = strcspn(text, "="), name_len = key_len;
 
-	while (name > 0 && strchr("+-", text[name - 1]))
-		name--;
-	strbuf_addf(&word, "--%.*s%s", (int)name, text, text + len);
+	while (name_len > 0 && strchr("+-", text[name_len - 1]))
+		name_len--;
+	strbuf_addf(&word, "--%.*s%s", (int)name_len, text, text + key_len);
 	if (strbuf_error(&word) < 0)
 		return err_set(err, strbuf_error(&word), "longer than allowed");
 	words[0] = word.text;
 	return kubelet_args_add(ret, words, 1, source, err);
 }
 
-/* "NAME-=VALUE": k3s puts the argument before those that it has so far. */
+/* "NAME-=VALUE": k3s puts the argument before the arguments that it has so far. */
 static bool is_put_before(const char *argument)
 {
 	size_t len = strcspn(argument, "=");
@@ -274,6 +276,7 @@ int k3s_options_apply(const struct k3s_options *o, struct kubelet_args *ret, str
 		text_set(&ret->hostname, o->node_name);
 		text_set(&ret->hostname_from, o->node_name_from);
 	}
+	/* Each of these is put before the earlier ones, so that the last one comes first. */
 	for (size_t i = o->kubelet_args.n_items; r == 0 && i > 0; i--)
 		if (is_put_before(o->kubelet_args.items[i - 1]))
 			r = apply_argument(o->kubelet_args.items[i - 1], o->sources.items[i - 1], ret, err);
@@ -300,7 +303,7 @@ static int read_k3s_files(struct k3s_options *o, const char *sysroot, const char
 	return more < 0 ? more : 0;
 }
 
-/* Read what the service `unit` and its configuration files say. 0 if it runs no kubelet. */
+/* Read what the service `unit` and its configuration files say. 1; 0 if the service runs no kubelet; -errno. */
 static int read_k3s_service(struct k3s_options *o, const char *sysroot, const char *program,
 	const struct service_unit *unit, const char *unit_name, char **gap, struct err *err)
 {
@@ -318,9 +321,10 @@ static int read_k3s_service(struct k3s_options *o, const char *sysroot, const ch
 	if (data_dir && *data_dir)
 		text_set(&o->data_dir, data_dir);
 	r = read_k3s_files(o, sysroot, program, find_k3s_config(unit, program, words, n_words), gap, err);
-	if (r == 0)
-		add_service_words(o, words, n_words, unit_name);
-	return r < 0 ? r : !o->disable_agent;
+	if (r < 0)
+		return r;
+	add_service_words(o, words, n_words, unit_name);
+	return o->disable_agent ? 0 : 1;
 }
 
 int kubelet_k3s_read(const char *sysroot, const char *program, const struct service_unit *unit,

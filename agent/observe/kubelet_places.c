@@ -178,7 +178,7 @@ static int look_for(const char *sysroot, const char *path, struct err *err)
 	return fs_is_transient(r) ? r : r > 0;
 }
 
-/* Services run in the root directory. */
+/* Services run in the root directory. An empty path counts as not given: *path becomes NULL. */
 static void make_absolute(char **path)
 {
 	if (*path && !**path)
@@ -227,7 +227,7 @@ static size_t find_program(const struct strv *words)
 {
 	for (size_t i = 0; i < words->n_items; i++) {
 		const char *before = i > 0 ? words->items[i - 1] : "";
-		bool is_value = before[0] == '-' && !strchr(before, '=');
+		bool is_value = before[0] == '-' && !strchr(before, '='); /* of the flag before the word */
 
 		if (!is_value && !strcmp(text_basename(words->items[i]), "kubelet") &&
 			!strchr(words->items[i], ':'))
@@ -271,7 +271,7 @@ static int read_kubelet_command(const struct service_unit *unit, struct kubelet_
 }
 
 /* The value of a flag of k0s; NULL = not given. */
-static const char *find_value(const struct strv *words, const char *name)
+static const char *find_k0s_flag(const struct strv *words, const char *name)
 {
 	const char *value = NULL;
 
@@ -284,22 +284,26 @@ static const char *find_value(const struct strv *words, const char *name)
 /* Whether the command is one with a kubelet (k0s: cmd/worker, cmd/controller). */
 static bool starts_k0s_kubelet(const struct strv *words)
 {
+	static const char *const with_kubelet[] = {
+		"--enable-worker", "--enable-worker=true", "--single", "--single=true"};
+
 	if (words->n_items == 0 || strcmp(text_basename(words->items[0]), "k0s") != 0)
 		return false;
-	return strv_contains(words, "worker") ||
-	       (strv_contains(words, "controller") &&
-		       (strv_contains(words, "--enable-worker") || strv_contains(words, "--single") ||
-			       strv_contains(words, "--enable-worker=true") ||
-			       strv_contains(words, "--single=true")));
+	if (strv_contains(words, "worker"))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(with_kubelet) && strv_contains(words, "controller"); i++)
+		if (strv_contains(words, with_kubelet[i]))
+			return true;
+	return false;
 }
 
 static int read_k0s(const struct service_unit *unit, struct kubelet_files *ret, struct err *err)
 {
 	CLEANUP(strv_release) struct strv words = {0};
 	CLEANUP(strbuf_release) struct strbuf word = STRBUF_INIT(FLAG_LINE_MAX);
-	const char *data_dir = find_value(&unit->words, "data-dir");
-	const char *root_dir = find_value(&unit->words, "kubelet-root-dir");
-	const char *extra = find_value(&unit->words, "kubelet-extra-args");
+	const char *data_dir = find_k0s_flag(&unit->words, "data-dir");
+	const char *root_dir = find_k0s_flag(&unit->words, "kubelet-root-dir");
+	const char *extra = find_k0s_flag(&unit->words, "kubelet-extra-args");
 	int r;
 
 	if (!starts_k0s_kubelet(&unit->words))
@@ -377,7 +381,7 @@ static bool has_unit(const struct distribution *p, const char *name)
 	return false;
 }
 
-/* Read the first of the services in this state that starts a kubelet. Services in `tried` are skipped. */
+/* Read the first of the services in this state that starts a kubelet. Services in `tried` are skipped; each service that is read is added. */
 static int read_services(const char *sysroot, const struct service_units *units, enum service_state state,
 	struct strv *tried, struct kubelet_files *ret, struct err *err)
 {
@@ -420,15 +424,19 @@ static int find_proof(const char *sysroot, const char *path, const char **ret_pr
 	return r;
 }
 
-/* 1 and *ret_proof, the path that proves it; 0; or -errno. A distribution with a `config` is not installed without it. */
+/* 1 and *ret_proof, the path that proves that the distribution is installed; 0; or -errno. If the distribution has a `config`, only this file is
+ * a proof. */
 static int is_installed(
 	const struct distribution *p, const char *sysroot, const char **ret_proof, struct err *err)
 {
-	int r = find_proof(sysroot, p->config ? p->config : p->config_dir, ret_proof, err);
+	int r;
 
-	if (p->config && r > 0 && p->config_needs_kind_check)
-		return is_kubelet_configuration(sysroot, p->config);
-	for (size_t i = 0; r == 0 && !p->config && p->files_prove && i < MAX_FILES; i++)
+	if (p->config) {
+		r = find_proof(sysroot, p->config, ret_proof, err);
+		return r > 0 && p->config_needs_kind_check ? is_kubelet_configuration(sysroot, p->config) : r;
+	}
+	r = find_proof(sysroot, p->config_dir, ret_proof, err);
+	for (size_t i = 0; r == 0 && p->files_prove && i < MAX_FILES; i++)
 		r = find_proof(sysroot, p->files[i].path, ret_proof, err);
 	return r;
 }
@@ -510,7 +518,8 @@ static int add_flag_files(
 	return r;
 }
 
-/* The flags in the variables of a kubelet's service whose command line is not visible. */
+/* The flags in the variables of a kubelet's service whose command line is not visible. A service with a visible one was rejected by
+ * finish_service(). */
 static int add_unit_variables(
 	const struct distribution *p, const char *sysroot, struct kubelet_args *ret, struct err *err)
 {
@@ -537,7 +546,7 @@ static int read_distribution_flags(
 	return r < 0 ? r : add_flag_files(p, sysroot, &ret->args, err);
 }
 
-/* *path becomes that of the place's file or directory, if no flag names another one. It becomes NULL if it does not exist. */
+/* *path is what a flag names, or otherwise becomes `usual` (NULL = none). A path that does not exist becomes NULL. */
 static int set_path(const char *sysroot, const char *usual, char **path, struct err *err)
 {
 	int r;
@@ -560,13 +569,12 @@ static bool has_service(const struct distribution *p, const struct service_units
 	return false;
 }
 
-/*
- * Where there is no service, nothing shows that the kubelet has other flags. But k3s, and a distribution without services, start their
- * kubelets with flags that no file has.
- */
+/* Reads the files of a distribution of which no service starts a kubelet, as far as nrtd can see. */
 static int read_installed(const struct distribution *p, const char *sysroot,
 	const struct service_units *units, struct kubelet_files *ret, struct err *err)
 {
+	/* k3s, and distributions without services, start their kubelets with flags that no file has; a service may have further flags. */
+	bool has_unseen_flags = p->reader == READER_K3S || !p->units[0] || has_service(p, units);
 	int r = read_distribution_flags(p, sysroot, ret, err);
 
 	if (r == 0)
@@ -577,7 +585,7 @@ static int read_installed(const struct distribution *p, const char *sysroot,
 		return r;
 	if (!ret->args.root_dir)
 		ret->args.root_dir = xstrdup(p->root_dir);
-	if (p->reader != READER_FILES && (p->reader == READER_K3S || !p->units[0] || has_service(p, units)))
+	if (p->reader != READER_FILES && has_unseen_flags)
 		take_gap(ret,
 			xasprintf("the command line of the kubelet of '%s' is not visible", ret->source));
 	return 1;

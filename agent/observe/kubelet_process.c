@@ -36,9 +36,9 @@ static size_t count_program_words(const char *line, size_t len)
 
 	if (!strcmp(text_basename(line), "kubelet"))
 		return 1;
-	return !strcmp(text_basename(line), "hyperkube") && second < line + len && !strcmp(second, "kubelet")
-		       ? 2
-		       : 0;
+	if (!strcmp(text_basename(line), "hyperkube") && second < line + len && !strcmp(second, "kubelet"))
+		return 2;
+	return 0;
 }
 
 static void split_words(const char *line, size_t len, size_t skip, struct strv *words)
@@ -201,7 +201,7 @@ struct process_facts {
 	const char *objection; /* why the process is not the node's kubelet; NULL = no reason is known */
 };
 
-/* Whether the kernel's name of the program may be a kubelet's. A saved tree need not have the name. */
+/* *ret_may_be: whether the kernel's name of the program may be a kubelet's; also if the file is missing, as it may be in a saved tree. */
 static int read_program_name(
 	const struct view *v, unsigned pid, bool *ret_may_be, struct process_facts *c, struct err *err)
 {
@@ -233,7 +233,7 @@ static int read_status(const struct view *v, unsigned pid, struct process_facts 
 	uid = find_status(status.text, "Uid");
 	ns = find_status(status.text, "NSpid");
 	c->named = c->named || (name && !strncmp(name, "\tkubelet\n", strlen("\tkubelet\n")));
-	if (state && strchr("ZX", state[strspn(state, " \t")]))
+	if (state && strspn(state + strspn(state, " \t"), "ZX") > 0)
 		c->objection = "it has ended";
 	else if (!uid || count_numbers(uid, &root) < 2 || !root)
 		c->objection = "its user is not root";
@@ -327,7 +327,7 @@ static int read_candidate(
 	return r;
 }
 
-/* Reads the process as a kubelet, if it is one: then *ret has its words. 0 or -errno. */
+/* Reads the command line. If the process is a kubelet that runs as a server, ret->pid is set, and ret->words are its arguments. 0 or -errno. */
 static int read_process_command(const struct view *v, unsigned pid, struct kubelet_process *ret,
 	struct process_facts *c, struct err *err)
 {
@@ -375,7 +375,7 @@ static int read_kubelet_process(
 	r = set_start_time(v, ret, err);
 	if (r == 0)
 		r = read_start(v, pid, &start, err);
-	/* Otherwise the process has ended in between, and another one may have its id. */
+	/* With another start, the process has ended in between, and its id is another process's. */
 	return r < 0 ? r : start == ret->start;
 }
 
@@ -426,7 +426,7 @@ int kubelet_process_runs(const char *sysroot, const char *proc, unsigned pid, ui
 }
 
 /* Add the kubelets among the processes. *ret_why is why the process *ret_objected is none although it is named kubelet. */
-static int search(const struct view *view, const uint64_t *pids, size_t n_pids, struct found *found,
+static int search_processes(const struct view *view, const uint64_t *pids, size_t n_pids, struct found *found,
 	unsigned *ret_objected, const char **ret_why, struct err *err)
 {
 	for (size_t i = 0; i < n_pids && pids[i] <= UINT_MAX; i++) {
@@ -461,7 +461,7 @@ int kubelet_process_find(const char *sysroot, const char *proc, struct kubelet_p
 		return 0;
 	if (r < 0)
 		return err_set(err, r, "cannot read '%s%s': %s", view.root, view.dir, strerror(-r));
-	r = search(&view, pids, n_pids, &found, &objected, &why, err);
+	r = search_processes(&view, pids, n_pids, &found, &objected, &why, err);
 	if (r < 0)
 		return r;
 	if (why && found.n_items == 0)

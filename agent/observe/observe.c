@@ -119,6 +119,7 @@ static int observe_settings(
 	if (r < 0)
 		return r;
 	observation_set_release(o, config->kubelet);
+	/* settings_find() keeps the settings of the kubelet that ran last, with its process id. */
 	o->node.settings.started = sources->settings.pid > 0;
 	for (size_t i = 0; i < SETTING_COUNT; i++)
 		o->node.settings.assumed[i] = config->settings.settings[i].value != NULL;
@@ -144,9 +145,15 @@ static const char *find_given_name(const struct observe_config *config)
 {
 	const char *variable = getenv("NODE_NAME");
 
-	return config->node_name ? config->node_name : variable && *variable ? variable : NULL;
+	if (config->node_name)
+		return config->node_name;
+	return variable && *variable ? variable : NULL;
 }
 
+/*
+ * Sets *ret_name to the first name that is set, in the order of observe_node_name(). Without etc/hostname below a root directory, or if the
+ * file is empty, this is the name of this host. The kubelet converts the host name to lower case.
+ */
 static int choose_node_name(const struct observe_config *config, const struct kubelet_place *kubelet,
 	char **ret_name, struct err *err)
 {
@@ -201,6 +208,7 @@ static int observe_registered_name(
 
 /* ---- allocations */
 
+/* NULL and "" have different hashes. */
 static uint64_t hash_optional_text(const char *text, uint64_t hash)
 {
 	return text ? hash_bytes(text, strlen(text) + 1, hash) : hash + 1;
@@ -227,13 +235,16 @@ static uint64_t hash_reservations(const struct settings *s)
 
 #define UNIX_SCHEME "unix://"
 
-/* `value` is a flag's value, `path` the socket below the kubelet's root. */
+/*
+ * The path of a socket, or NULL: do not read the API. `value` is the flag's value, `path` the default below the kubelet's root. The kubelet of
+ * a saved machine does not run here, so "auto" finds no socket then.
+ */
 static char *find_kubelet_socket(
 	const struct observe_config *config, const char *value, const char *kubelet_root, const char *path)
 {
-	bool elsewhere = *config->sysroot || config->machine_xml;
+	bool is_saved_machine = *config->sysroot || config->machine_xml;
 
-	if (!value || !strcmp(value, "none") || (!strcmp(value, "auto") && elsewhere))
+	if (!value || !strcmp(value, "none") || (!strcmp(value, "auto") && is_saved_machine))
 		return NULL;
 	if (!strncmp(value, UNIX_SCHEME, strlen(UNIX_SCHEME)))
 		value += strlen(UNIX_SCHEME);
@@ -250,7 +261,7 @@ char *observe_pods_socket(const struct observe_config *config, const char *kubel
 	return find_kubelet_socket(config, config->pods_api, kubelet_root, PODS_API_SOCKET);
 }
 
-/* Make the client for the socket, unless there is one for the same socket. */
+/* Make the client for the socket, unless there is one for the same socket. A new client has no last answer. */
 static int open_pod_resources(
 	struct sources *sources, const struct observe_config *config, const char *kubelet_root)
 {
@@ -324,6 +335,7 @@ static int observe_allocations(
 	r = allocations_read(&q, &a, &o->notes, err);
 	if (r < 0)
 		return r;
+	/* allocations_read() stores in files_before_answer under which settings the API answered last. */
 	other_settings = sources->files_before_answer.settings != q.settings;
 	settings_weigh(&o->node.settings, o->kubelet.evidence,
 		&(struct settings_proofs){.policies = &a.policies,
@@ -342,7 +354,7 @@ static int observe_allocations(
 #define REGISTRY   "plugins_registry"
 #define REGISTERED "-reg.sock" /* dra.cpu-reg.sock, or with something in between while it is updated */
 
-/* 1 or 0; -errno if nrtd cannot tell now. */
+/* Whether the kubelet's plugin directory has a socket of the driver: 1 or 0; -errno if nrtd cannot tell now. */
 static int is_cpu_driver_registered(const char *sysroot, const char *kubelet_root, struct err *err)
 {
 	CLEANUP(strv_release) struct strv names = {0};
@@ -379,15 +391,17 @@ static int find_cpu_driver(
 }
 
 /* The kubelet's CPU manager and a DRA driver do not know each other's allocations. */
-static int note_two_managers(const struct observe_config *config, struct observation *o, struct err *err)
+static int note_two_cpu_managers(const struct observe_config *config, struct observation *o, struct err *err)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t both = NULL;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t held = NULL;
 	CLEANUP(freep) char *text = NULL;
 	const char *driver = NULL;
-	int r = o->node.settings.cpu_manager == CPU_MANAGER_STATIC ? find_cpu_driver(config, o, &driver, err)
-								   : 0;
+	int r;
 
+	if (o->node.settings.cpu_manager != CPU_MANAGER_STATIC)
+		return 0;
+	r = find_cpu_driver(config, o, &driver, err);
 	if (!driver)
 		return r;
 	both = claims_cpus(&o->node.claims);
@@ -398,6 +412,27 @@ static int note_two_managers(const struct observe_config *config, struct observa
 		"the kubelet's CPU manager (policy 'static') and the DRA driver '%.100s' both allocate CPUs and do not know each other's allocations%s%s%s; set cpuManagerPolicy to 'none'",
 		driver, *text ? ": CPUs " : "", text, *text ? " are allocated twice" : "");
 	return 0;
+}
+
+/* dra-driver-cpu 0.2.0 can give a CPU to two claims on machines with several sockets: tests/upstream/dra.sh. */
+static void note_claims_overlap(struct observation *o)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t in_earlier_claims = cpuset_new();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t overlap = cpuset_new();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t in_several = cpuset_new();
+	CLEANUP(freep) char *text = NULL;
+
+	for (size_t i = 0; i < o->node.claims.n_items; i++) {
+		hwloc_const_bitmap_t cpus = o->node.claims.items[i].cpus;
+
+		cpuset_and(overlap, cpus, in_earlier_claims);
+		cpuset_or(in_several, in_several, overlap);
+		cpuset_or(in_earlier_claims, in_earlier_claims, cpus);
+	}
+	if (hwloc_bitmap_iszero(in_several))
+		return;
+	text = cpuset_print(in_several);
+	notes_add(&o->notes, "CPUs %s belong to several claims of DRA drivers", text);
 }
 
 /* The kubelet's memory manager and a DRA driver must not both allocate memory. */
@@ -422,7 +457,7 @@ static int observe_claims(
 	CLEANUP(claims_release) struct claims specs = {0};
 	int r = 0;
 
-	/* The API of an older kubelet has no claims. */
+	/* The API of an older kubelet lists no claims: read the state file whenever the API lists none. */
 	if (config->state_files && o->node.claims.n_items == 0 && !o->kubelet.root_ended)
 		r = state_claims_read(config->sysroot, o->kubelet.root, &o->node.claims, &o->notes, err);
 	if (r == 0 && config->cdi_dir)
@@ -430,8 +465,9 @@ static int observe_claims(
 	if (r < 0)
 		return r;
 	cdi_claims_join(&o->node.claims, &specs);
-	r = note_two_managers(config, o, err);
+	r = note_two_cpu_managers(config, o, err);
 	note_two_memory_managers(o);
+	note_claims_overlap(o);
 	return r;
 }
 
@@ -478,6 +514,7 @@ int observe_with(struct sources *sources, const struct observe_config *config, s
 			return r;
 		if (r > 0 || again == READ_AGAIN_MAX)
 			break;
+		/* The kubelet changed meanwhile: drop the observation, and what it has learned about the pods. */
 		observation_release(&o);
 		pods_seen_release(&sources->pods_seen);
 		pods_seen_copy(&seen, &sources->pods_seen);

@@ -44,6 +44,7 @@ static const struct pci_address *find_by_uuid(struct finder *f, const char *id)
 
 	if (id[len] && strncmp(id + len, "::", 2) != 0)
 		return NULL;
+	/* Once more if read_gpus() has just added the UUIDs. */
 	do
 		for (size_t i = 0; i < f->devices->n_items; i++) {
 			const char *uuid = f->devices->items[i].uuid;
@@ -70,8 +71,7 @@ static const struct pci_address *find_address(struct finder *f, const char *id)
 	return d ? &d->address : NULL;
 }
 
-static void add_held_addresses(
-	struct finder *f, const struct device_index *index, struct device_addresses *ret)
+static void add_addresses(struct finder *f, const struct device_index *index, struct device_addresses *ret)
 {
 	for (size_t i = 0; i < index->n_items; i++) {
 		const struct device_ref *d = &index->items[i];
@@ -95,8 +95,8 @@ static void add_plugin_addresses(struct finder *f, struct node_state *node)
 		if (!device_index_find(&registered, held.items[i].block->resource, held.items[i].id))
 			held.items[kept++] = held.items[i];
 	held.n_items = kept;
-	add_held_addresses(f, &registered, &node->device_addresses);
-	add_held_addresses(f, &held, &node->device_addresses);
+	add_addresses(f, &registered, &node->device_addresses);
+	add_addresses(f, &held, &node->device_addresses);
 	device_addresses_sort(&node->device_addresses);
 }
 
@@ -150,6 +150,7 @@ static long number_after(const char *text, const char *prefix)
 
 static const struct pci_address *find_by_minor(struct finder *f, long minor)
 {
+	/* Once more if read_gpus() has just added the minor numbers. */
 	do
 		for (size_t i = 0; i < f->devices->n_items; i++)
 			if (f->devices->items[i].minor == minor)
@@ -187,7 +188,7 @@ static const struct pci_address *find_by_class(struct finder *f, const char *cla
 	return found ? &found->address : NULL;
 }
 
-/* An IOMMU group of one device. */
+/* The device of an IOMMU group; NULL if the group has several, because nothing tells which of them the container uses. */
 static const struct pci_address *find_by_group(struct finder *f, long group)
 {
 	CLEANUP(strv_release) struct strv names = {0};
@@ -200,7 +201,7 @@ static const struct pci_address *find_by_group(struct finder *f, long group)
 	return find_address(f, names.items[0]);
 }
 
-static const struct pci_address *find_by_node(struct finder *f, const char *path)
+static const struct pci_address *find_by_device_node(struct finder *f, const char *path)
 {
 	static const char dri[] = "/dev/dri/", verbs[] = "/dev/infiniband/";
 	long minor = number_after(path, "/dev/nvidia"), group = number_after(path, "/dev/vfio/");
@@ -216,7 +217,8 @@ static const struct pci_address *find_by_node(struct finder *f, const char *path
 	return NULL;
 }
 
-static bool is_incomplete(const struct claim *c)
+/* Whether some device's address is unknown, and the claim's CDI devices may show it. */
+static bool lacks_addresses(const struct claim *c)
 {
 	return c->n_addresses < c->devices.n_items && c->cdi.n_items > 0;
 }
@@ -227,7 +229,7 @@ static void add_device_nodes(struct finder *f, const struct doc *device, struct 
 
 	DOC_FOREACH_ITEM (node, nodes) {
 		const char *path = doc_string(doc_get(node, "path"));
-		const struct pci_address *address = path ? find_by_node(f, path) : NULL;
+		const struct pci_address *address = path ? find_by_device_node(f, path) : NULL;
 
 		if (address)
 			claim_add_address(c, address);
@@ -271,11 +273,11 @@ static void read_spec_file(struct finder *f, const char *name, struct claims *cl
 static void add_spec_addresses(struct finder *f, struct claims *claims)
 {
 	CLEANUP(strv_release) struct strv files = {0};
-	bool any = false;
+	bool any_lacks = false;
 
 	for (size_t i = 0; i < claims->n_items; i++)
-		any = any || is_incomplete(&claims->items[i]);
-	if (!any || !f->sources->cdi_dir)
+		any_lacks = any_lacks || lacks_addresses(&claims->items[i]);
+	if (!any_lacks || !f->sources->cdi_dir)
 		return;
 	fs_reads_add(&f->reads, fs_list(f->sources->sysroot, f->sources->cdi_dir, &files, &f->reads.last));
 	for (size_t i = 0; i < files.n_items; i++)

@@ -119,7 +119,9 @@ static enum folder find_folder(const struct pod_evidence *e, const char *uid)
 		return FOLDER_UNKNOWN;
 	snprintf(path, sizeof(path), "%.3500s/%s", e->folders, uid);
 	r = fs_lookup(e->root, path, NULL);
-	return r > 0 ? FOLDER_EXISTS : r == 0 ? FOLDER_MISSING : FOLDER_UNKNOWN;
+	if (r < 0)
+		return FOLDER_UNKNOWN;
+	return r > 0 ? FOLDER_EXISTS : FOLDER_MISSING;
 }
 
 void pods_seen_release(struct pods_seen *s)
@@ -158,7 +160,10 @@ void pods_seen_update(struct pods_seen *s, const struct pod_evidence *e, const s
 		enum folder folder = find_folder(e, uid);
 		struct pod_seen *slot;
 
-		if (find_seen(&now, uid) || (!before && folder != FOLDER_EXISTS && !e->fresh))
+		if (find_seen(&now, uid))
+			continue; /* another item of the same pod */
+		/* A new pod without a directory is kept only if it may wait for its directory because it was just admitted. */
+		if (!before && folder != FOLDER_EXISTS && !e->fresh)
 			continue;
 		slot = vec_push(&now.pods, &now.n_pods, &now.pods_size, sizeof(*slot));
 		slot->had_folder = folder == FOLDER_EXISTS || (before && before->had_folder);
@@ -179,8 +184,10 @@ bool pod_evidence_gone(const struct pod_evidence *e, const char *uid)
 		return false;
 	if (seen && seen->had_folder)
 		return seen->ended;
+	/* The kubelet never admitted the pod. */
 	if (e->settled && e->admitted_known && !strv_contains(&e->admitted, uid))
 		return true;
+	/* Unless the pod may still wait for its directory: for a short time, or for any time if the pod appeared after the first reading. */
 	return !e->fresh && !(seen && (e->admitted_known || e->admitted_hidden));
 }
 

@@ -194,13 +194,13 @@ static bool print_pod_dir(const struct layout *l, const char *uid, char path[PAT
 	n = snprintf(path, PATH_MAX, "%s/%s-pod%s" SLICE, l->dir, l->prefix, uid);
 	if (n >= PATH_MAX)
 		return false;
-	for (char *p = path + n - strlen(SLICE) - strlen(uid); *p; p++)
+	for (char *p = path + n - strlen(SLICE) - strlen(uid); *p; p++) /* of the UID */
 		if (*p == '-')
 			*p = '_';
 	return true;
 }
 
-/* 1 or 0; -errno if it is not known whether there is one. */
+/* 1 and the path of the pod's cgroup; 0 without a cgroup; -errno if that is unknown. */
 static int find_pod_dir(const struct reader *rd, const char *uid, char path[PATH_MAX])
 {
 	int r = 0;
@@ -245,8 +245,10 @@ static int add_container_memory(struct reader *rd, const char *pod_dir, struct p
 		if ((size_t)snprintf(dir, sizeof(dir), "%s/%s", pod_dir, names.items[i]) >= sizeof(dir))
 			continue;
 		r = has_exclusive_cpus(rd, dir, pod->cpus);
-		n += r > 0;
-		r = r > 0 ? add_cgroup_memory(rd, dir, pod) : r;
+		if (r > 0) {
+			n++;
+			r = add_cgroup_memory(rd, dir, pod);
+		}
 	}
 	return r < 0 ? r : n;
 }
@@ -277,7 +279,7 @@ static void read_pod_memory(struct reader *rd, struct pod_memory *pod)
 	}
 	if (!hwloc_bitmap_iszero(pod->cpus))
 		n = add_container_memory(rd, dir, pod);
-	/* A container may have ended in between. */
+	/* No container runs on exclusive CPUs, or one has ended in between: the whole pod counts. */
 	if (n <= 0 && !fs_is_transient(n)) {
 		forget_amounts(rd->machine, pod);
 		pod->whole_pod = true;
@@ -306,7 +308,8 @@ static void add_layouts(struct reader *rd, const char *dir, const struct strv *n
 	}
 }
 
-static int find_kubelet(struct reader *rd, const char *cgroup, struct err *err)
+/* Adds the layouts in `cgroup`, and those in a cgroup of the kubelet there. -ENOENT without any. */
+static int read_layouts(struct reader *rd, const char *cgroup, struct err *err)
 {
 	static const char *const below[] = {"kubelet" SLICE, "kubelet"};
 	CLEANUP(strv_release) struct strv names = {0};
@@ -368,7 +371,7 @@ int pod_memory_read(const char *sysroot, const char *cgroup, struct node_state *
 	CLEANUP(cgroup_reader_release)
 	struct reader rd = {.sysroot = sysroot, .machine = &node->machine, .text = STRBUF_INIT(FILE_MAX)};
 	const struct allocations *a = &node->allocations;
-	int r = find_kubelet(&rd, cgroup, err);
+	int r = read_layouts(&rd, cgroup, err);
 
 	if (r < 0)
 		return r;
@@ -402,8 +405,11 @@ bool pod_memory_update(const struct node_state *node, struct strv *remote)
 		CLEANUP(freep) char *key = make_key(p->pod_uid, p->namespace, p->pod);
 		bool before = strv_contains(remote, key);
 		unsigned limit = before ? POD_MEMORY_LOCAL_PERCENT - 1 : POD_MEMORY_REMOTE_PERCENT;
+		bool is_remote = before;
 
-		if (p->unknown ? before : pod_memory_remote_percent(p, &node->machine) > limit)
+		if (!p->unknown)
+			is_remote = pod_memory_remote_percent(p, &node->machine) > limit;
+		if (is_remote)
 			strv_push_new(&now, key);
 	}
 	changed = now.n_items != remote->n_items;

@@ -42,7 +42,7 @@ void pod_resources_release(struct pod_resources *p)
 
 /* ---- conversion of messages */
 
-/* Ids that cannot be right: their number, the first, and what it belongs to. */
+/* Ids that cannot be right: their number, the first id, and the holder that has the first id. */
 struct bad_ids {
 	unsigned n;
 	int64_t first;
@@ -157,9 +157,10 @@ static void subtract_containers(const struct allocations *held, size_t first, st
 	for (size_t i = first; i < held->n_items; i++) {
 		const struct allocation *item = &held->items[i];
 
-		if (item != whole)
-			cpuset_andnot(whole->cpus, whole->cpus, item->cpus);
-		for (size_t m = 0; item != whole && m < item->n_memory; m++)
+		if (item == whole)
+			continue;
+		cpuset_andnot(whole->cpus, whole->cpus, item->cpus);
+		for (size_t m = 0; m < item->n_memory; m++)
 			for (size_t w = 0; w < whole->n_memory; w++) {
 				struct memory_block *block = &whole->memory[w];
 
@@ -180,6 +181,7 @@ static void subtract_containers(const struct allocations *held, size_t first, st
 	}
 }
 
+/* Adds an item for what the pod holds as a whole and its containers, the items from `first` on, do not list. */
 static void convert_pod_level(
 	struct conversion *c, const Podresources__PodResources *pod, size_t first, struct allocations *held)
 {
@@ -195,6 +197,7 @@ static void convert_pod_level(
 	subtract_containers(held, first, whole);
 }
 
+/* Whether the item makes its pod `exclusive` (struct pod_ref). */
 static bool is_exclusive(const struct allocation *item)
 {
 	if (!hwloc_bitmap_iszero(item->cpus))
@@ -310,14 +313,16 @@ static bool read_varint(struct wire *w, unsigned max_bytes, uint64_t *ret)
 	return false;
 }
 
-/* Skip the value of a field. *ret_len is its length if it has one. */
+/* Skip the value of a field. *ret_len is the value's length, untouched for a varint. False if the message ends before. */
 static bool skip_value(struct wire *w, unsigned type, uint64_t *ret_len)
 {
 	uint64_t len = type == WIRE_64_BIT ? 8 : 4;
 
 	if (type == WIRE_VARINT)
 		return read_varint(w, VARINT_MAX, &len);
-	if (type == WIRE_LENGTH ? !read_varint(w, TAG_MAX, &len) : type != WIRE_64_BIT && type != WIRE_32_BIT)
+	if (type != WIRE_LENGTH && type != WIRE_64_BIT && type != WIRE_32_BIT)
+		return false;
+	if (type == WIRE_LENGTH && !read_varint(w, TAG_MAX, &len))
 		return false;
 	if (len > (uint64_t)(w->end - w->at))
 		return false;
@@ -349,6 +354,7 @@ static bool take_pieces(struct conversion *c, const void *bytes, size_t len, tak
 	return strbuf_error(rest) == 0;
 }
 
+/* As take_pod_piece(), without the conversion. */
 static bool check_pod_piece(struct conversion *c, const uint8_t *piece, size_t len, struct pod_resources *ret)
 {
 	Podresources__PodResources *pod = podresources__pod_resources__unpack(NULL, len, piece);
@@ -370,7 +376,7 @@ static bool take_pod_piece(struct conversion *c, const uint8_t *piece, size_t le
 	return true;
 }
 
-/* All other fields; NULL if the message is not valid. */
+/* Gives each pod to `take`, and unpacks all other fields; NULL if the message is not valid. */
 static Podresources__ListPodResourcesResponse *unpack_list(
 	struct conversion *c, const void *bytes, size_t len, take_piece_fn *take, struct pod_resources *ret)
 {
@@ -394,7 +400,7 @@ static int parse_list(struct conversion *c, const void *bytes, size_t len, struc
 	return 0;
 }
 
-/* The kubelet reports a block per NUMA node. How much of a block on several nodes is on each of them is unknown: it counts as nothing. */
+/* The kubelet reports a block per NUMA node. A block on several nodes counts as nothing, because the amount on each node is unknown. */
 static void drop_split_blocks(struct pod_resources *ret, struct conversion *c)
 {
 	for (size_t i = 0; i < ret->n_allocatable_memory; i++) {
@@ -407,6 +413,7 @@ static void drop_split_blocks(struct pod_resources *ret, struct conversion *c)
 	}
 }
 
+/* As take_devices(), without the conversion. */
 static bool check_devices_piece(
 	struct conversion *c, const uint8_t *piece, size_t len, struct pod_resources *ret)
 {
@@ -430,7 +437,7 @@ static bool take_devices(struct conversion *c, const uint8_t *piece, size_t len,
 	return true;
 }
 
-/* All other fields; NULL if the message is not valid. */
+/* Gives the devices of each resource to `take`, and unpacks all other fields; NULL if the message is not valid. */
 static Podresources__AllocatableResourcesResponse *unpack_allocatable(
 	struct conversion *c, const void *bytes, size_t len, take_piece_fn *take, struct pod_resources *ret)
 {
@@ -653,7 +660,7 @@ static int call_kubelet(struct pod_resources_client *c, const char *name, const 
 	return reply->status == GRPC_OK ? 0 : status_error(c, name, reply, err);
 }
 
-/* Keep valid answers. */
+/* Moves valid answers into the client, in place of its last ones. */
 static void keep_answers(struct pod_resources_client *c, struct replies *p)
 {
 	strbuf_release(&c->list);
@@ -675,7 +682,7 @@ static void make_calls(struct pod_resources_client *c, struct replies *ret)
 		return;
 	ret->r = call_kubelet(c, "GetAllocatableResources", "", 0, &ret->allocatable, &ret->err);
 	ret->allocatable_known = ret->r == 0;
-	if (ret->r == -EOPNOTSUPP)
+	if (ret->r == -EOPNOTSUPP) /* an older kubelet: its answer to List counts */
 		ret->r = 0;
 }
 
@@ -689,6 +696,7 @@ int pod_resources_recall(const struct pod_resources_client *c, const struct mach
 		err);
 }
 
+/* Whether both messages are valid: 0 or -EBADMSG with one line. */
 static int check_replies(const struct replies *p, struct err *err)
 {
 	const struct strbuf *list = &p->list.message, *allocatable = &p->allocatable.message;
@@ -707,8 +715,8 @@ static int check_replies(const struct replies *p, struct err *err)
 	return r;
 }
 
-/* The last answers stay if the new ones are not valid. Otherwise they go first: each of the two may have megabytes, and so has
- * what is made of it. */
+/* Checks the replies before the client's last answers are freed, and converts them after: an answer and what is made of it may need megabytes
+ * each. */
 static int take_replies(struct pod_resources_client *c, struct replies *p, const struct machine *machine,
 	struct pod_resources *ret, struct notes *notes, struct err *err)
 {
@@ -765,10 +773,10 @@ bool pod_resources_has_begun(const struct pod_resources_client *c)
 	return c->begun;
 }
 
-/* Whether the thread has its answer, or is about to return. If not, the answer will be late. */
-static bool is_answered(struct pod_resources_client *c, int64_t until_ms)
+/* Waits for the thread's answer, at most until until_ms. False: the answer will be late. */
+static bool wait_for_answer(struct pod_resources_client *c, int64_t until_ms)
 {
-	enum call_state awaited = CALL_AWAITED;
+	enum call_state state = CALL_AWAITED;
 	int64_t left;
 
 	do {
@@ -777,7 +785,8 @@ static bool is_answered(struct pod_resources_client *c, int64_t until_ms)
 		if (cancel_poll(c->cancel, c->answered_fd, POLLIN, (int)left) & POLLIN)
 			return true;
 	} while (left > 0 && !cancel_requested(c->cancel));
-	return !atomic_compare_exchange_strong(&c->state, &awaited, CALL_LATE) && awaited == CALL_ANSWERED;
+	/* Tells the thread that nobody waits any more, unless the answer has just come. */
+	return !atomic_compare_exchange_strong(&c->state, &state, CALL_LATE) && state == CALL_ANSWERED;
 }
 
 int pod_resources_finish(struct pod_resources_client *c, int64_t until_ms, const struct machine *machine,
@@ -786,7 +795,7 @@ int pod_resources_finish(struct pod_resources_client *c, int64_t until_ms, const
 	uint64_t count;
 	int r;
 
-	if (!is_answered(c, until_ms))
+	if (!wait_for_answer(c, until_ms))
 		return err_set(err, -EINPROGRESS, "%s: the kubelet has not answered yet", c->socket);
 	thread_join(c->thread);
 	(void)!read(c->answered_fd, &count, sizeof(count));

@@ -80,7 +80,7 @@ int pod_resources_begin(struct pod_resources_client *c, struct err *err);
 bool pod_resources_has_begun(const struct pod_resources_client *c);
 
 /*
- * Wait for the answer of the calls in the background until `until_ms` (CLOCK_MONOTONIC). -EINPROGRESS if they go on; otherwise
+ * Wait for the answer of the calls in the background until `until_ms` (CLOCK_MONOTONIC). -EINPROGRESS while the calls go on; otherwise
  * they are finished, and the result is that of pod_resources_read().
  */
 int pod_resources_finish(struct pod_resources_client *c, int64_t until_ms, const struct machine *machine,

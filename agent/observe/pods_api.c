@@ -13,7 +13,7 @@
 
 /* ---- a Pod as a document */
 
-static void add_nonempty_text(struct doc *map, const char *key, const char *text)
+static void add_optional_text(struct doc *map, const char *key, const char *text)
 {
 	if (text)
 		doc_add_string(map, key, text);
@@ -48,8 +48,8 @@ static void add_spec_containers(
 	for (size_t i = 0; i < n; i++) {
 		struct doc *map = doc_add_map(list, NULL);
 
-		add_nonempty_text(map, "name", containers[i]->name);
-		add_nonempty_text(map, "restartPolicy", containers[i]->restartpolicy);
+		add_optional_text(map, "name", containers[i]->name);
+		add_optional_text(map, "restartPolicy", containers[i]->restartpolicy);
 		add_container_resources(map, containers[i]->resources);
 	}
 }
@@ -60,13 +60,13 @@ static void add_pod_metadata(struct doc *pod, const Podsapi__ObjectMeta *from)
 
 	if (!from)
 		return;
-	add_nonempty_text(map, "name", from->name);
-	add_nonempty_text(map, "namespace", from->namespace_);
-	add_nonempty_text(map, "uid", from->uid);
+	add_optional_text(map, "name", from->name);
+	add_optional_text(map, "namespace", from->namespace_);
+	add_optional_text(map, "uid", from->uid);
 	annotations = from->n_annotations > 0 ? doc_add_map(map, "annotations") : NULL;
 	for (size_t i = 0; i < from->n_annotations; i++)
 		if (from->annotations[i]->key)
-			add_nonempty_text(annotations, from->annotations[i]->key,
+			add_optional_text(annotations, from->annotations[i]->key,
 				from->annotations[i]->value ? from->annotations[i]->value : "");
 }
 
@@ -79,14 +79,14 @@ static void add_spec(struct doc *pod, const Podsapi__PodSpec *from, const char *
 		return;
 	add_spec_containers(map, "initContainers", from->initcontainers, from->n_initcontainers);
 	add_spec_containers(map, "containers", from->containers, from->n_containers);
-	add_nonempty_text(map, "priorityClassName", from->priorityclassname);
+	add_optional_text(map, "priorityClassName", from->priorityclassname);
 	if (from->has_priority)
 		doc_add_number(map, "priority", from->priority);
 	add_quantities(map, "overhead", from->overhead, from->n_overhead);
 	add_container_resources(map, from->resources);
 	claims = from->n_resourceclaims > 0 ? doc_add_list(map, "resourceClaims") : NULL;
 	for (size_t i = 0; i < from->n_resourceclaims; i++)
-		add_nonempty_text(doc_add_map(claims, NULL), "name", from->resourceclaims[i]->name);
+		add_optional_text(doc_add_map(claims, NULL), "name", from->resourceclaims[i]->name);
 }
 
 static void add_container_statuses(
@@ -97,7 +97,7 @@ static void add_container_statuses(
 	for (size_t i = 0; i < n; i++) {
 		struct doc *map = doc_add_map(list, NULL);
 
-		add_nonempty_text(map, "name", statuses[i]->name);
+		add_optional_text(map, "name", statuses[i]->name);
 		add_quantities(map, "allocatedResources", statuses[i]->allocatedresources,
 			statuses[i]->n_allocatedresources);
 		add_container_resources(map, statuses[i]->resources);
@@ -110,15 +110,15 @@ static void add_pod_status(struct doc *pod, const Podsapi__PodStatus *from)
 
 	if (!from)
 		return;
-	add_nonempty_text(map, "phase", from->phase);
-	add_nonempty_text(map, "qosClass", from->qosclass);
+	add_optional_text(map, "phase", from->phase);
+	add_optional_text(map, "qosClass", from->qosclass);
 	conditions = from->n_conditions > 0 ? doc_add_list(map, "conditions") : NULL;
 	for (size_t i = 0; i < from->n_conditions; i++) {
 		struct doc *condition = doc_add_map(conditions, NULL);
 
-		add_nonempty_text(condition, "type", from->conditions[i]->type);
-		add_nonempty_text(condition, "status", from->conditions[i]->status);
-		add_nonempty_text(condition, "reason", from->conditions[i]->reason);
+		add_optional_text(condition, "type", from->conditions[i]->type);
+		add_optional_text(condition, "status", from->conditions[i]->status);
+		add_optional_text(condition, "reason", from->conditions[i]->reason);
 	}
 	add_container_statuses(
 		map, "initContainerStatuses", from->initcontainerstatuses, from->n_initcontainerstatuses);

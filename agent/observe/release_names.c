@@ -617,6 +617,7 @@ static int compare_release_name(const void *key, const void *entry)
 	return strcmp(key, ((const struct release_name *)entry)->name);
 }
 
+/* The letter of the nearest release in the table. `row` NULL = no such name. */
 static char release_name_letter(const struct release_name *row, unsigned minor)
 {
 	size_t newest = row ? strlen(row->letters) - 1 : 0;
@@ -660,7 +661,7 @@ const char *feature_gate_unmet(
 	unsigned minor, bool (*is_on)(const void *arg, const char *gate), const void *arg)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(need_table); i++) {
-		const char *gates = need_table[i].name, *needed = strchr(gates, '>') + 1;
+		const char *gates = need_table[i].name, *needed = strchr(gates, '>') + 1; /* "GATE>NEEDED" */
 		CLEANUP(freep) char *gate = xstrndup(gates, (size_t)(needed - 1 - gates));
 
 		if (release_name_letter(&need_table[i], minor) != RELEASE_NAMES_ABSENT && is_on(arg, gate) &&

@@ -200,13 +200,15 @@ static int next_command_word(const char **p, size_t n, struct strbuf *word)
 	*p += strspn(*p, BLANKS);
 	if (n > 0 && is_semicolon(*p))
 		return 0;
-	*p += n > 0 && **p == '\\' && is_semicolon(*p + 1);
+	if (n > 0 && **p == '\\' && is_semicolon(*p + 1))
+		(*p)++;
 	return systemd_next_word(p, SYSTEMD_COMMAND, word);
 }
 
 /*
- * Only a Type=oneshot service, which no kubelet is, may have several commands. systemd refuses a unit file with a malformed command, even if a
- * drop-in replaces the command; it ignores a malformed one in a drop-in.
+ * Checks the words of a command, and keeps its text for read_exec_start(). Only a Type=oneshot service, which no kubelet is, may have several
+ * commands. systemd refuses a unit file with a malformed command, even if a drop-in replaces the command, and ignores a malformed command in
+ * a drop-in.
  */
 static void add_command(struct reading *rd, const char *value, const char *path)
 {
@@ -228,7 +230,7 @@ static void add_command(struct reading *rd, const char *value, const char *path)
 
 static void add_setting(struct reading *rd, const char *name, const char *value, const char *path)
 {
-	static const char *const others[] = {
+	static const char *const unsupported[] = {
 		"PassEnvironment", "UnsetEnvironment", "RootDirectory", "RootImage"};
 
 	if (!strcmp(name, "ExecStart"))
@@ -237,11 +239,12 @@ static void add_setting(struct reading *rd, const char *name, const char *value,
 		add_or_reset(&rd->environment_files, value);
 	else if (!strcmp(name, "Environment"))
 		add_assignments(rd, value, path);
-	for (size_t i = 0; *value && i < ARRAY_SIZE(others); i++)
-		if (!strcmp(name, others[i]))
+	for (size_t i = 0; *value && i < ARRAY_SIZE(unsupported); i++)
+		if (!strcmp(name, unsupported[i]))
 			set_gap(rd->unit, "'%s' sets %s=, which nrtd does not follow", path, name);
 }
 
+/* Adds the settings "NAME=VALUE" of the section [Service] in a unit file or drop-in. */
 static void add_unit_text(struct reading *rd, const char *text, const char *path)
 {
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(FS_FILE_MAX);
@@ -286,6 +289,7 @@ static int read_unit_file(struct reading *rd, bool *ret_masked, struct err *err)
 			return r;
 		if (r > 0)
 			add_unit_text(rd, text.text, path);
+		/* A file that cannot be read has precedence over those of later directories, too. */
 		if (r > 0 || rd->unit->gap)
 			return 1;
 	}
@@ -383,7 +387,7 @@ static int read_drop_ins(struct reading *rd, struct err *err)
 	return r < 0 ? r : n;
 }
 
-/* Their variables replace those of Environment=. */
+/* The variables of environment files replace those of Environment=. */
 static int read_environment_file(struct reading *rd, const char *value, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_MAX);
@@ -396,7 +400,7 @@ static int read_environment_file(struct reading *rd, const char *value, struct e
 		set_gap(rd->unit, "%s: nrtd does not follow EnvironmentFile=%.200s", rd->name, value);
 		return 0;
 	}
-	if (path.text[0] != '/')
+	if (path.text[0] != '/') /* systemd ignores a relative path */
 		return 0;
 	r = read_unit_text(rd, path.text, &text, err);
 	if (r > 0)
@@ -435,7 +439,7 @@ static const char *read_command_prefix(const char *word, struct command_options 
 	return word;
 }
 
-/* Add a word of the command. A word that nrtd does not know is dropped, with the flag before it whose value it is. */
+/* Add a word of the command. A word with an unknown specifier is dropped, and so is the flag before the word, if the word is the flag's value. */
 static void add_command_word(struct reading *rd, const char *word, const struct command_options *options)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(2 * FS_FILE_MAX);
@@ -466,7 +470,7 @@ static void read_exec_start(struct reading *rd, const char *p)
 			return;
 		if (rd->unit->words.n_items >= MAX_WORDS)
 			break;
-		if (n != 1 || !options.own_name)
+		if (n != 1 || !options.own_name) /* argv[0] is no argument */
 			add_command_word(
 				rd, n == 0 ? read_command_prefix(word.text, &options) : word.text, &options);
 	}
@@ -478,8 +482,10 @@ static int read_whole_unit(struct reading *rd, struct err *err)
 	bool masked = false;
 	int has_file = read_unit_file(rd, &masked, err), n;
 
-	if (has_file < 0 || masked)
-		return has_file < 0 ? has_file : 0;
+	if (has_file < 0)
+		return has_file;
+	if (masked)
+		return 0;
 	n = read_drop_ins(rd, err);
 	if (n < 0 || (n == 0 && !has_file))
 		return n;

@@ -18,7 +18,7 @@ enum service_state {
 	SERVICE_STATE_COUNT
 };
 
-/* The names of the system's services, "kubelet.service": present has all, the others those in this state. */
+/* The names of the system's services, "kubelet.service". A service may be in several lists. Present: it has a unit file or drop-ins. */
 struct service_units {
 	struct strv names[SERVICE_STATE_COUNT];
 };

@@ -81,7 +81,8 @@ static int check_map(const struct conversion *c, const struct doc *map, enum doc
 	return 0;
 }
 
-/* Note an option whose effect is unknown. If it is on, the kubelet's verdicts are unknown. */
+/* Note an option whose effect is unknown. If the option is on, or its value is no boolean, the kubelet's verdicts are unknown: the settings keep
+ * the first such option. */
 static void note_unknown_option(const struct conversion *c, const struct doc *option)
 {
 	char **first = setting_second(c->s, c->what);
@@ -107,13 +108,16 @@ static int convert_option(const struct conversion *c, const struct doc *option)
 
 static int convert_options(const struct conversion *c, const struct doc *value)
 {
+	/* With policy none the kubelet does not read the topology manager's options. The policy is converted before them. */
+	bool are_ignored = c->what == SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS &&
+			   c->s->topology.policy == TOPOLOGY_MANAGER_NONE;
+	struct conversion each = *c;
 	int r = check_map(c, value, DOC_STRING);
 
-	/* With policy none the kubelet does not read the options. */
+	if (are_ignored)
+		each.err = NULL;
 	for (size_t i = 0; r == 0 && value && i < value->n_items; i++)
-		if (convert_option(c, &value->items[i]) < 0 &&
-			(c->what != SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS ||
-				c->s->topology.policy != TOPOLOGY_MANAGER_NONE))
+		if (convert_option(&each, &value->items[i]) < 0 && !are_ignored)
 			r = -EINVAL;
 	return r < 0 ? r : options_text(c, value, setting_value(c->s, c->what));
 }
@@ -193,6 +197,7 @@ static int convert_thresholds(const struct conversion *c, const struct doc *valu
 		if (!text)
 			text = "0"; /* a map without memory.available disables this threshold */
 	}
+	/* The setting keeps the text. An amount is parsed only to check it. */
 	if (!*text || !is_percentage(text))
 		r = setting_parse_amount("memory.available", text, &amount, c->err);
 	if (r < 0)
@@ -296,7 +301,7 @@ int settings_convert(const struct kubelet_config *config, bool defaults, struct 
 	}
 	for (size_t i = 0; i < config->fields.n_items; i++)
 		strv_push(&s.fields, config->fields.items[i]);
-	s.reserved_cpu_known = s.from[SETTING_KUBE_RESERVED] && s.from[SETTING_SYSTEM_RESERVED];
+	s.reserved_known = s.from[SETTING_KUBE_RESERVED] && s.from[SETTING_SYSTEM_RESERVED];
 	*ret = s;
 	settings_init(&s);
 	return 0;

@@ -22,29 +22,28 @@ struct weighing {
 
 /* ---- contradictions */
 
-/*
- * Note that `source` proves the setting to be `proved`, which it is not. True: the setting comes from a weaker source, so the
- * proof counts.
- */
-static bool contradict(struct weighing *w, enum setting what, const char *source, const char *proved)
+/* Whether a proof replaces the stated value: unless the kubelet's process states the value. */
+static bool proof_outweighs(const struct weighing *w, enum setting what)
+{
+	return w->evidence[what] < EVIDENCE_PROCESS;
+}
+
+/* Notes that `source` proves the value `proved` of the setting, and another source states another value. */
+static void note_contradiction(struct weighing *w, enum setting what, const char *source, const char *proved)
 {
 	const char *from = w->s->from[what], *name = settings_table[what].name;
 	CLEANUP(freep) char *stated = settings_text(w->s, what);
 
-	if (w->evidence[what] >= EVIDENCE_PROCESS) {
+	if (!proof_outweighs(w, what))
 		notes_add(w->notes,
 			"%s was written under %s '%s', but %s says '%s': was the kubelet restarted?", source,
 			name, proved, from ? from : "another source", stated);
-		return false;
-	}
-	if (w->evidence[what] == EVIDENCE_DEFAULT)
+	else if (w->evidence[what] == EVIDENCE_DEFAULT)
 		notes_add(w->notes, "%s shows %s '%s', and no source that nrtd has found sets %s", source,
 			name, proved, name);
 	else
 		notes_add(w->notes, "%s shows %s '%s', but %s says '%s'", source, name, proved,
 			from ? from : "another source", stated);
-	w->contradicted = true;
-	return true;
 }
 
 /* ---- policies */
@@ -69,8 +68,11 @@ static struct proof find_in_file(struct weighing *w, enum setting what)
 	return (struct proof){.source = path, .value = found > 0 ? (unsigned)found : 0};
 }
 
-/* The API lists allocatable CPUs and memory under the static policies only. A running kubelet may answer with those before its restart. */
-static struct proof find_in_answer(const struct weighing *w, enum setting what)
+/*
+ * The pod-resources API lists allocatable CPUs and memory under the static policies only. If the kubelet's process states the setting, the
+ * answer proves nothing: the kubelet may have given it before a restart with other settings.
+ */
+static struct proof find_in_pod_resources(const struct weighing *w, enum setting what)
 {
 	const struct pod_resources *api = w->proofs->api;
 	struct proof proof = {.source = API};
@@ -85,17 +87,27 @@ static struct proof find_in_answer(const struct weighing *w, enum setting what)
 	return proof;
 }
 
+/*
+ * Replaces the stated policy by the one that a state file or the API proves, unless the stated one comes from the
+ * kubelet's process.
+ */
 static void weigh_policy(struct weighing *w, enum setting what)
 {
 	const struct setting_row *row = &settings_table[what];
 	unsigned stated = setting_choice(w->s, what);
 	struct proof proof = find_in_file(w, what);
+	bool contradicts;
 
 	if (proof.value == 0 && row->evidence & PROVEN_BY_POD_RESOURCES)
-		proof = find_in_answer(w, what);
-	if (proof.value == 0 || (stated > 0 && proof.value != stated &&
-					!contradict(w, what, proof.source, row->names[proof.value])))
+		proof = find_in_pod_resources(w, what);
+	if (proof.value == 0)
 		return;
+	contradicts = stated > 0 && proof.value != stated;
+	if (contradicts)
+		note_contradiction(w, what, proof.source, row->names[proof.value]);
+	if (contradicts && !proof_outweighs(w, what))
+		return;
+	w->contradicted = w->contradicted || contradicts;
 	if (proof.value != stated)
 		text_set(&w->s->from[what], proof.source);
 	setting_set_choice(w->s, what, proof.value);

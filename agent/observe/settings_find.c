@@ -46,7 +46,7 @@ void kubelet_place_release(struct kubelet_place *p)
 
 /* As the kubelet changes the host name (pkg/util/node, GetHostname): without white space around it, in lower case. NULL if nothing is
  * left. */
-static char *find_node_name(const char *hostname)
+static char *make_node_name(const char *hostname)
 {
 	static const char white[] = " \t\r\n\v\f";
 	char *name = xstrdup(hostname + strspn(hostname, white));
@@ -77,7 +77,7 @@ static int merge_settings_sources(struct settings_finding *f, const char *root, 
 		return r;
 	r = kubelet_config_overlay(&f->config, &args->flags, err);
 	f->found = r == 0;
-	f->hostname = args->hostname ? find_node_name(args->hostname) : NULL;
+	f->hostname = args->hostname ? make_node_name(args->hostname) : NULL;
 	f->hostname_from = args->hostname_from ? xstrdup(args->hostname_from) : NULL;
 	return r;
 }
@@ -93,6 +93,7 @@ static int set_root_dir(const char *sysroot, const struct kubelet_process *proce
 
 	if (r < 0)
 		return r;
+	/* process->root begins with the sysroot. */
 	f->root_dir = xasprintf("%s%s", process->root + strlen(sysroot), absolute);
 	return 0;
 }
@@ -119,7 +120,7 @@ static int read_process_settings(const char *sysroot, const struct kubelet_proce
 	return r < 0 ? r : merge_settings_sources(f, process->root, config, config_dir, &args, err);
 }
 
-/* kubeadm puts the configuration into the kubelet's root directory. */
+/* kubeadm puts the configuration into the kubelet's root directory. Without such a file `f` stays as it was (f->found). */
 static int read_kubeadm(
 	const char *sysroot, const char *kubelet_root, struct settings_finding *f, struct err *err)
 {
@@ -161,11 +162,13 @@ static int add_overrides(
 
 /* ---- the running kubelet and the last one */
 
-/* The first file that has changed since the kubelet's start; NULL = none. */
-static const char *changed_file(const struct settings_finding *f)
+/* The first file that has changed since the kubelet's start; NULL = none is known. */
+static const char *find_changed_file(const struct settings_finding *f)
 {
+	if (f->start_time == 0)
+		return NULL;
 	/* Both times are whole seconds: within one second the order is unknown. */
-	for (size_t i = 0; f->start_time > 0 && i < f->files.n_items; i++) {
+	for (size_t i = 0; i < f->files.n_items; i++) {
 		struct stat st;
 		int r = fs_stat(f->files_root, f->files.items[i], &st);
 
@@ -190,13 +193,13 @@ static int read_kubelet(const char *sysroot, const struct kubelet_process *proce
 	f->start = process->start;
 	f->start_time = process->start_time;
 	f->files_root = xstrdup(process->root);
-	f->changed_before_read = changed_file(f) != NULL;
+	f->changed_before_read = find_changed_file(f) != NULL;
 	return 0;
 }
 
 static void note_changed(const struct settings_finding *f, struct notes *notes)
 {
-	const char *file = changed_file(f);
+	const char *file = find_changed_file(f);
 
 	/* `f` has the new content of the file, and the kubelet may have the old. */
 	if (f->changed_before_read && file)
@@ -251,7 +254,8 @@ static void note_number(const struct settings_finding *last, int n, const struct
 			n, process->pid, last ? "; the last kubelet's settings are used" : "");
 }
 
-/* The last kubelet becomes that before it, if the last one ended too early. */
+/* The last kubelet has ended. If it ran for less than SETTINGS_PROOF_MS, which is as long as it has a `before`, the kubelet before it becomes
+ * the last one again. */
 static void take_back(struct settings_finding *last)
 {
 	CLEANUP(freep) struct settings_finding *before = TAKE(last->before);
@@ -262,7 +266,7 @@ static void take_back(struct settings_finding *last)
 	*last = *before;
 }
 
-/* `f` becomes the last kubelet. The kubelet before it is the last one that ran long enough. */
+/* `f` becomes the last kubelet. The kubelet before it is the last one that ran long enough: `last`, unless it still has a `before`. */
 static void replace_last(struct settings_finding *last, struct settings_finding *f)
 {
 	if (!last->before && last->pid) {
@@ -277,8 +281,8 @@ static void replace_last(struct settings_finding *last, struct settings_finding 
 	*f = (struct settings_finding){.found = false};
 }
 
-/* Fill `f` from the first source; or leave it empty and set *ret_last when the settings of `last` (NULL =
- * none) still hold, and *ret_kept when that kubelet does not run. */
+/* Fill `f` from the first source; or leave `f` empty and set *ret_last when the settings of `last` (NULL =
+ * none) still hold, and *ret_kept when the kubelet of `last` does not run. */
 static int read_sources(const char *sysroot, const struct settings_overrides *overrides,
 	struct settings_finding *last, struct settings_finding *f, bool *ret_last, bool *ret_kept,
 	struct notes *notes, struct err *err)
@@ -298,6 +302,7 @@ static int read_sources(const char *sysroot, const struct settings_overrides *ov
 	if (last && n == 0)
 		take_back(last);
 	note_number(last, n, &process, notes);
+	/* The last kubelet still runs, or no other kubelet is known to have taken its place. */
 	if (last && (n != 1 || same_process(last, &process))) {
 		if (n == 1 && clock_ms(CLOCK_BOOTTIME) - last->since_ms >= SETTINGS_PROOF_MS)
 			forget_before(last);
@@ -357,9 +362,10 @@ static int convert_finding(const char *sysroot, const struct settings_finding *f
 	if (f->gap)
 		notes_add(notes, "%s: settings that no file mentions are not known", f->gap);
 	rate_sources(f, overrides, ret, place->evidence);
-	place->root = xstrdup(overrides->kubelet_root ? overrides->kubelet_root
-			      : f->root_dir           ? f->root_dir
-						      : KUBELET_ROOT);
+	if (overrides->kubelet_root)
+		place->root = xstrdup(overrides->kubelet_root);
+	else
+		place->root = xstrdup(f->root_dir ? f->root_dir : KUBELET_ROOT);
 	place->root_ended = ended > 0;
 	place->hostname = f->hostname ? xstrdup(f->hostname) : NULL;
 	place->hostname_from = f->hostname_from ? xstrdup(f->hostname_from) : NULL;
@@ -386,9 +392,9 @@ int settings_find(const char *sysroot, const struct settings_overrides *override
 
 	below.kubelet_config = config;
 	below.kubelet_root = root;
+	/* A `last` without a process id has no kubelet's settings yet. */
 	r = read_sources(
 		sysroot, &below, last && last->pid ? last : NULL, &f, &from_last, &place.kept, notes, err);
-
 	if (r < 0)
 		return r;
 	r = convert_finding(sysroot, from_last ? last : &f, &below, ret, &place, notes, err);
@@ -419,6 +425,7 @@ int settings_kubelet_is_same(const char *sysroot, const struct settings_override
 		return 1;
 	if (last->n_running == 1)
 		return kubelet_process_runs(sysroot, overrides->proc, last->pid, last->start, err);
+	/* No kubelet ran at the last settings_find(). */
 	n = kubelet_process_find(sysroot, overrides->proc, &process, NULL, err);
 	return n < 0 ? n : n == 0;
 }

@@ -61,11 +61,17 @@ void settings_check_gates(struct settings *s, const struct doc *gates, const cha
 	note_names(notes, before, "feature gate", &unknown);
 }
 
+/* The next gate of a text "GATE=VALUE,...", or its end. */
+static const char *skip_gate(const char *at)
+{
+	at += strcspn(at, ",");
+	return *at == ',' ? at + 1 : at;
+}
+
 /* The gates of the text "GATE=VALUE,..." that other releases have, but not this one. */
 static void find_other_gates(const char *text, unsigned minor, struct strv *ret)
 {
-	for (const char *at = text_or_empty(text); *at;
-		at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+	for (const char *at = text_or_empty(text); *at; at = skip_gate(at)) {
 		CLEANUP(freep) char *name = xstrndup(at, strcspn(at, "="));
 
 		if (feature_gate_is_known(name) && feature_gate_maturity(name, minor) == RELEASE_NAMES_ABSENT)
@@ -75,7 +81,7 @@ static void find_other_gates(const char *text, unsigned minor, struct strv *ret)
 
 /*
  * Whether the kubelet has no memory manager although its policy is set. The gate MemoryManager can be turned off until 1.31; later
- * kubelets do not start with it.
+ * kubelets do not start with it. Of an unknown release (minor 0), only the gate itself counts.
  */
 static bool has_no_memory_manager(const struct settings *s)
 {
@@ -91,12 +97,12 @@ static bool has_no_memory_manager(const struct settings *s)
 }
 
 /*
- * What this release refuses in "GATE=VALUE,...": a gate that it does not have, or a gate that is locked to another value. A new string, or
- * NULL.
+ * Why the release refuses "GATE=VALUE,...": it does not have a gate, or a gate is locked to another value. A new string; NULL = it refuses
+ * no gate.
  */
-static char *find_refused_gate(const char *text, unsigned minor)
+static char *explain_refused_value(const char *text, unsigned minor)
 {
-	for (const char *at = text; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+	for (const char *at = text; *at; at = skip_gate(at)) {
 		CLEANUP(freep) char *name = xstrndup(at, strcspn(at, "="));
 		bool on = !strncmp(at + strlen(name), "=true", strlen("=true"));
 		char maturity = feature_gate_maturity(name, minor);
@@ -110,10 +116,10 @@ static char *find_refused_gate(const char *text, unsigned minor)
 	return NULL;
 }
 
-/* The kubelets of some distributions accept gates that no release of Kubernetes has, and log that they are unrecognized. */
+/* Whether the text names a gate that no release of Kubernetes has. */
 static bool has_unknown_gates(const char *text)
 {
-	for (const char *at = text; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+	for (const char *at = text; *at; at = skip_gate(at)) {
 		CLEANUP(freep) char *name = xstrndup(at, strcspn(at, "="));
 
 		if (!feature_gate_is_known(name))
@@ -126,11 +132,12 @@ static bool is_gate_set_on(const void *arg, const char *gate)
 {
 	const struct settings *s = arg;
 
-	return kubelet_gate_is_on(s->feature_gates_text, gate, feature_gate_maturity(gate, s->kubelet_minor));
+	return kubelet_gate_on_by_text(
+		s->feature_gates_text, gate, feature_gate_maturity(gate, s->kubelet_minor));
 }
 
-/* A gate that is on without a gate that it needs; a new string, or NULL. */
-static char *find_unmet_gate(const struct settings *s)
+/* Which gate is on although a gate that it depends on is off; a new string, or NULL. */
+static char *explain_unmet_dependency(const struct settings *s)
 {
 	const char *unmet = feature_gate_unmet(s->kubelet_minor, is_gate_set_on, s), *needed;
 
@@ -141,16 +148,20 @@ static char *find_unmet_gate(const struct settings *s)
 		(int)(needed - 1 - unmet), unmet, needed);
 }
 
-/* What the release refuses in the feature gates, if it is known; a new string, or NULL. */
-static char *find_refused_gates(const struct settings *s)
+/*
+ * Why a stock kubelet of this release would refuse the feature gates; a new string, or NULL. NULL also for a release that nrtd was not
+ * compared with, and for gates that no release has: such a kubelet is a distribution's, which accepts these gates and logs that they are
+ * unrecognized.
+ */
+static char *explain_refused_gates(const struct settings *s)
 {
 	char *refused = NULL;
 
 	if (!s->feature_gates_text || s->kubelet_minor < RELEASE_NAMES_OLDEST ||
 		!kubelet_is_compared(settings_kubelet(s)) || has_unknown_gates(s->feature_gates_text))
 		return NULL;
-	refused = find_refused_gate(s->feature_gates_text, s->kubelet_minor);
-	return refused ? refused : find_unmet_gate(s);
+	refused = explain_refused_value(s->feature_gates_text, s->kubelet_minor);
+	return refused ? refused : explain_unmet_dependency(s);
 }
 
 void settings_apply_release(struct settings *s, struct kubelet_release release, struct notes *notes)
@@ -170,7 +181,7 @@ void settings_apply_release(struct settings *s, struct kubelet_release release, 
 	if (caution.text[0])
 		notes_add(notes, "%s", caution.text);
 	free(s->refused[SETTING_FEATURE_GATES]);
-	s->refused[SETTING_FEATURE_GATES] = find_refused_gates(s);
+	s->refused[SETTING_FEATURE_GATES] = explain_refused_gates(s);
 	if (release.minor == 0)
 		return;
 	find_other_gates(s->feature_gates_text, release.minor, &gates);

@@ -82,14 +82,18 @@ static void add_unread_item(struct reader *rd, const char *pod_uid, const char *
 /* "pod 'uid', container 'name'"; v1 has container ids only, a pod as a whole has no container. */
 static void print_holder(const struct allocation *item, char text[160])
 {
-	bool pod = *item->pod_uid, container = *item->container;
+	const char *pod = item->pod_uid, *container = item->container;
 
-	snprintf(text, 160, "%s%.50s%s%s%s%.70s%s", pod ? "pod '" : "", item->pod_uid, pod ? "'" : "",
-		pod && container ? ", " : "", container ? "container '" : "", item->container,
-		container ? "'" : "");
+	text[0] = '\0';
+	if (*pod && *container)
+		snprintf(text, 160, "pod '%.50s', container '%.70s'", pod, container);
+	else if (*pod)
+		snprintf(text, 160, "pod '%.50s'", pod);
+	else if (*container)
+		snprintf(text, 160, "container '%.70s'", container);
 }
 
-/* `item` shares `cpus` with another holder. */
+/* Counts a contradiction, and keeps the text of the first: the CPUs of `item` among `cpus` are `what`. */
 static void add_clash(
 	struct reader *rd, const struct allocation *item, hwloc_const_bitmap_t cpus, const char *what)
 {
@@ -155,7 +159,7 @@ static int read_pod_cpus(
 }
 
 /* A container of a pod that has an entry in podEntries, the set `whole`. CPUs of the container outside `whole` become an item of
- * their own. */
+ * their own, and are what remains in `cpus`. */
 static void add_cpus_outside_pod(struct reader *rd, const char *pod_uid, const char *container,
 	hwloc_bitmap_t cpus, hwloc_const_bitmap_t whole)
 {
@@ -298,26 +302,22 @@ static int read_cpu_content(struct reader *rd, const struct doc *content)
 /* Note CPUs that the machine does not have now. The kubelet still counts the CPUs that it found at its start. */
 static void note_absent_cpus(const struct reader *rd, const struct machine *machine, struct notes *notes)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t gone = cpuset_new();
-	CLEANUP(cpuset_freep) hwloc_bitmap_t offline = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t absent = cpuset_new();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t offline = cpuset_new();
 	CLEANUP(freep) char *list = NULL;
 
-	cpuset_or(gone, rd->taken, rd->default_set);
-	cpuset_andnot(gone, gone, machine->online);
-	offline = cpuset_dup(gone);
-	if (machine->offline) {
-		cpuset_and(offline, offline, machine->offline);
-		cpuset_andnot(gone, gone, machine->offline);
-	} else {
-		hwloc_bitmap_zero(offline);
-	}
+	cpuset_or(absent, rd->taken, rd->default_set);
+	cpuset_andnot(absent, absent, machine->online);
+	if (machine->offline)
+		cpuset_and(offline, absent, machine->offline);
+	cpuset_andnot(absent, absent, offline);
 	if (!hwloc_bitmap_iszero(offline)) {
 		list = cpuset_print(offline);
 		notes_add(notes, "CPUs %.200s are offline", list);
 	}
-	if (!hwloc_bitmap_iszero(gone)) {
+	if (!hwloc_bitmap_iszero(absent)) {
 		freep(&list);
-		list = cpuset_print(gone);
+		list = cpuset_print(absent);
 		notes_add(notes, "CPUs %.200s do not exist on this machine " ABSENT_FROM_MACHINE, list);
 	}
 }

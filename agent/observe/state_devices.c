@@ -151,18 +151,18 @@ static bool list_entry_devices(
 	return all_read;
 }
 
-/* One block per set of NUMA nodes among the devices of the listing (sorted by id). */
+/* One block per set of NUMA nodes among the devices of the listing, which has a row for each NUMA node of a device and is sorted by id. */
 static void add_listed_devices(struct allocation *item, const char *resource, const struct listing *listing)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
 
 	for (size_t i = 0; i < listing->n_items; i++) {
 		const struct listed *device = &listing->items[i];
-		bool last = i + 1 == listing->n_items || strcmp(device->id, device[1].id) != 0;
+		bool is_last_node = i + 1 == listing->n_items || strcmp(device->id, device[1].id) != 0;
 
 		if (device->node != NO_AFFINITY)
 			cpuset_set(nodes, (unsigned)device->node);
-		if (!last)
+		if (!is_last_node)
 			continue;
 		device_blocks_add(&item->devices, &item->n_devices, &item->devices_size, resource, nodes,
 			false, device->id);
@@ -199,6 +199,8 @@ static void check_response(struct devices_reader *rd, const struct doc *entry, c
 		state_doubt(rd->doubts, "%s: AllocResp is not base64", where);
 }
 
+/* Adds the devices of one entry, a container's of one resource. If the entry may hold devices that it does not show, its resource ("" = unknown)
+ * goes to rd->unread. */
 static void read_entry(
 	struct devices_reader *rd, const struct doc *d, const char *where, struct allocations *a)
 {
@@ -206,6 +208,7 @@ static void read_entry(
 	const struct doc *devices;
 	const char *pod, *container, *resource;
 	struct err why = {""};
+	bool all_read;
 
 	if (state_check_object(d, &why) < 0) {
 		state_doubt(rd->doubts, "%s: %s" UNREAD_DEVICES, where, why.text);
@@ -217,8 +220,8 @@ static void read_entry(
 	container = read_entry_text(rd, d, "ContainerName", where);
 	resource = read_entry_text(rd, d, "ResourceName", where);
 	check_response(rd, d, where);
-	if ((devices && !list_entry_devices(rd, where, devices, &listing)) ||
-		(!*resource && listing.n_items > 0))
+	all_read = !devices || list_entry_devices(rd, where, devices, &listing);
+	if (!all_read || (!*resource && listing.n_items > 0))
 		strv_push(&rd->unread, resource);
 	if (*resource)
 		add_listed_devices(allocations_add_container(a, pod, container), resource, &listing);
@@ -328,7 +331,7 @@ static void hold_unread_devices(struct devices_reader *rd)
 	allocations_merge(&rd->state->allocations, &unread);
 }
 
-/* Moves the ids out of the document, because there may be ten thousands. */
+/* Moves the ids out of the document, because there may be ten thousands. The listing only shows that all of them are ids. */
 static int take_registration(struct doc *d, struct device_registration *reg, struct err *err)
 {
 	CLEANUP(device_listing_release) struct listing listing = {0};
@@ -387,6 +390,7 @@ static int compute_device_checksum(
 	const struct doc *entries = doc_get_fold(data, "PodDeviceEntries");
 	enum doc_kind kind = entries ? devices_kind(entries) : DOC_NULL;
 
+	/* Only DeviceIDs show which struct was hashed: without any, both are tried. */
 	return state_file_checksum(
 		file, data, kind == DOC_LIST ? &shapes[1] : shapes, kind == DOC_NULL ? 2 : 1, text, ret);
 }
@@ -418,6 +422,7 @@ static int read_device_state(struct state_file *file, const struct machine *mach
 	if (entries)
 		read_device_entries(&rd, entries);
 	note_shared_devices(&state->allocations, &doubts);
+	/* The same items as m.map and `registered`, which are const: the ids are moved out of them. */
 	data = &file->top.items[m.map - file->top.items];
 	if (registered)
 		take_registered_devices(&rd, &data->items[registered - data->items]);

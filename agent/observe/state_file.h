@@ -210,8 +210,7 @@ struct state_members {
 	int r;
 };
 
-/* A member of this kind, else NULL. It fails when the member is of another kind or appears in two
- * spellings. */
+/* A member of this kind, otherwise NULL. Sets m->r and m->err if the member is of another kind or appears in two spellings. */
 const struct doc *state_member(struct state_members *m, const char *name, enum doc_kind kind);
 
 /* A string, else "". The text belongs to the object. */

@@ -157,6 +157,7 @@ static void read_machine_node(struct memory_reader *rd, const struct doc *d, str
 	node->cells = state_numa_nodes(&m, "cells");
 	if (!node->cells)
 		node->cells = cpuset_new();
+	/* Reads the tables also after a failure, of which `m` reads nothing more. */
 	if (d->kind == DOC_MAP) {
 		struct state_members map = {.map = d, .err = &why};
 
@@ -243,7 +244,7 @@ static void find_block_fault(
 	}
 }
 
-/* A block that cannot be read makes no block: machineState has what is free without it. */
+/* A block that cannot be read is skipped: machineState has the free amounts, which do not depend on blocks. */
 static void read_entry_block(
 	struct memory_reader *rd, const struct doc *d, const char *where, struct allocation *item)
 {
@@ -344,11 +345,11 @@ static uint64_t sum_held(const struct allocations *a, const char *type)
 }
 
 /*
- * Without the right checksum: where the blocks of a type exceed what machineState reserves, the difference counts as held on each NUMA
- * node. Where the blocks are fewer, what machineState reserves is held. Between the kubelet's two writes per change both differ too,
- * but the checksum is right then.
+ * Called if the checksum does not match. Where the blocks of a type exceed what machineState reserves, the difference counts as held on each
+ * NUMA node. Where the blocks are fewer, what machineState reserves is held. The kubelet gives every NUMA node the same types. Between
+ * the kubelet's two writes per change the sums differ too, but then the checksum matches.
  */
-static void check_sums(struct memory_reader *rd)
+static void reserve_held_excess(struct memory_reader *rd)
 {
 	struct allocations *a = rd->allocations;
 	const struct memory_node *first = a->memory.n_nodes > 0 ? &a->memory.nodes[0] : NULL;
@@ -425,6 +426,7 @@ static int compute_memory_checksum(
 	const struct doc *pod_entries = doc_get_fold(content, "podEntries");
 	bool pods = pod_entries && pod_entries->n_items > 0;
 
+	/* Only podEntries that are not empty show which struct was hashed: without any, both are tried. */
 	return state_file_checksum(file, content, pods ? &shapes[1] : shapes, pods ? 1 : 2, text, ret);
 }
 
@@ -450,7 +452,7 @@ static int read_memory_state(struct state_file *file, const struct machine *mach
 	if (compute_memory_checksum(file, NULL, &match) < 0)
 		notes_add(notes, STATE_NO_CHECKSUM);
 	else if (!state_file_verify(file, &match, notes))
-		check_sums(&rd);
+		reserve_held_excess(&rd);
 	state_doubts_end(&doubts);
 	state_note_absent_nodes(rd.absent, notes);
 	note_wrapped(&state->allocations.memory, notes);

@@ -39,7 +39,7 @@ static const char *skip_newline(const char *p)
 
 bool systemd_next_line(const char **p, struct strbuf *line)
 {
-	bool any = false;
+	bool any = false; /* text that is no comment */
 
 	for (*p += strspn(*p, " \t"); **p;) {
 		size_t len = strcspn(*p, NEWLINE);
@@ -61,8 +61,8 @@ bool systemd_next_line(const char **p, struct strbuf *line)
 
 /* ---- words */
 
-/* Append the character of a number of `digits` digits. The number of bytes read, or 0. */
-static size_t add_numeric_escape(const char *p, size_t digits, int base, bool byte, struct strbuf *out)
+/* Append the byte (is_byte), or otherwise the Unicode character, of a number of `digits` digits. The number of bytes read, or 0. */
+static size_t add_numeric_escape(const char *p, size_t digits, int base, bool is_byte, struct strbuf *out)
 {
 	char number[9] = "";
 	char *end;
@@ -72,9 +72,9 @@ static size_t add_numeric_escape(const char *p, size_t digits, int base, bool by
 		return 0;
 	memcpy(number, p, digits);
 	value = strspn(number, "0123456789abcdefABCDEF") == digits ? strtoul(number, &end, base) : 0;
-	if (value == 0 || *end || (byte && value > 0xff))
+	if (value == 0 || *end || (is_byte && value > 0xff))
 		return 0;
-	if (byte)
+	if (is_byte)
 		strbuf_addch(out, (char)value);
 	else
 		strbuf_add_utf8(out, (uint32_t)value);
@@ -101,7 +101,7 @@ static size_t add_escape(const char *p, struct strbuf *out)
 	return n > 0 ? n + 1 : 0;
 }
 
-/* `*p` is a backslash. */
+/* `*p` is a backslash, and moves behind what the backslash stands for. 0; -EINVAL: an unknown escape, which the rules do not allow. */
 static int add_backslash(const char **p, enum systemd_words rules, struct strbuf *word)
 {
 	size_t n;
@@ -114,18 +114,19 @@ static int add_backslash(const char **p, enum systemd_words rules, struct strbuf
 	}
 	n = add_escape(*p, word);
 	*p += n;
-	if (n == 0 && rules == SYSTEMD_ASSIGNMENT)
+	if (n > 0)
+		return 0;
+	if (rules == SYSTEMD_ASSIGNMENT)
 		return -EINVAL;
-	if (n == 0)
-		strbuf_addch(word, '\\');
-	if (n == 0 && **p)
+	strbuf_addch(word, '\\');
+	if (**p)
 		strbuf_addch(word, *(*p)++);
 	return 0;
 }
 
 int systemd_next_word(const char **p, enum systemd_words rules, struct strbuf *word)
 {
-	char quote = '\0';
+	char quote = '\0'; /* the open quote */
 	int r = 0;
 
 	*p += strspn(*p, BLANKS);
@@ -136,8 +137,10 @@ int systemd_next_word(const char **p, enum systemd_words rules, struct strbuf *w
 			r = add_backslash(p, rules, word);
 			continue;
 		}
-		if (quote ? **p == quote : is_one_of(**p, "'\""))
-			quote = quote ? '\0' : **p;
+		if (!quote && is_one_of(**p, "'\""))
+			quote = **p;
+		else if (**p == quote)
+			quote = '\0';
 		else
 			strbuf_addch(word, **p);
 		(*p)++;
@@ -205,8 +208,8 @@ static const char *add_double_quoted(const char *p, struct strbuf *value)
  * address of the newline behind it. */
 static const char *add_variable_value(const char *p, struct strbuf *value)
 {
-	size_t begin = value->len, end = begin;
-	bool plain = false;
+	size_t end = value->len; /* without trailing blanks */
+	bool plain = false;      /* a character outside of quotes has been read */
 
 	while (*p && !is_one_of(*p, NEWLINE)) {
 		char c = *p++;
@@ -255,12 +258,14 @@ void systemd_add_environment(struct strv *variables, const char *text)
 	}
 }
 
+/* Append the word with each "${NAME}" replaced, by nothing if the variable is not set, and each "$$" as "$". */
 static void add_replaced(const char *word, const struct strv *variables, struct strbuf *out)
 {
 	while (*word) {
-		size_t len = word[0] == '$' && word[1] == '{' ? strcspn(word + 2, "}") : 0;
+		bool has_brace = word[0] == '$' && word[1] == '{';
+		size_t len = has_brace ? strcspn(word + 2, "}") : 0;
 
-		if (word[0] == '$' && word[1] == '{' && word[2 + len]) {
+		if (has_brace && word[2 + len]) {
 			char **found = find_assignment(variables, word + 2, len);
 
 			if (found)
@@ -315,21 +320,25 @@ bool systemd_add_specifiers(const char *text, const char *unit, struct strbuf *o
 	bool known = true;
 
 	for (; *text; text++) {
-		const char *value = *text == '%' && text[1] ? specifier_value(text[1]) : NULL;
+		const char *value;
 
-		if (*text != '%' || !text[1])
+		if (*text != '%' || !text[1]) {
 			strbuf_addch(out, *text);
-		else if (text[1] == 'n')
+			continue;
+		}
+		text++;
+		value = specifier_value(*text);
+		if (*text == 'n') {
 			strbuf_addstr(out, unit);
-		else if (is_one_of(text[1], "NpP"))
+		} else if (is_one_of(*text, "NpP")) {
 			strbuf_addf(out, "%.*s", prefix, unit);
-		else if (value && *value)
+		} else if (value && *value) {
 			strbuf_addstr(out, value);
-		else
-			strbuf_addf(out, "%%%c", text[1]);
-		/* A specifier that does not exist is text for systemd, too. */
-		known = known && !(value && !*value && !is_one_of(text[1], "NpP"));
-		text += *text == '%' && text[1];
+		} else {
+			/* A specifier that does not exist is text for systemd, too. */
+			strbuf_addf(out, "%%%c", *text);
+			known = known && !value;
+		}
 	}
 	return known;
 }

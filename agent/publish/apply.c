@@ -45,7 +45,7 @@ static const struct doc *owned_fields(const struct doc *entry, const char *secti
 	return doc_get(doc_get(entry, "fieldsV1"), key);
 }
 
-static bool is_own(const struct doc *entry)
+static bool is_own_entry(const struct doc *entry)
 {
 	const char *manager = doc_string(doc_get(entry, "manager"));
 	const char *operation = doc_string(doc_get(entry, "operation"));
@@ -53,7 +53,8 @@ static bool is_own(const struct doc *entry)
 	return manager && operation && !strcmp(manager, PUBLISH_MANAGER) && !strcmp(operation, "Apply");
 }
 
-static int hash_owned(const struct doc *entry, const char *const *sections, uint64_t *ret)
+/* Mixes the fields of the sections that the entry owns into `*hash`, which does not change if there are none. */
+static int mix_owned_fields(const struct doc *entry, const char *const *sections, uint64_t *hash)
 {
 	for (; *sections; sections++) {
 		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FIELDS_MAX);
@@ -63,13 +64,13 @@ static int hash_owned(const struct doc *entry, const char *const *sections, uint
 		if (r < 0)
 			return r;
 		if (fields)
-			*ret = hash_bytes(
-				*sections, strlen(*sections), hash_bytes(text.text, text.len, *ret + 1));
+			*hash = hash_bytes(
+				*sections, strlen(*sections), hash_bytes(text.text, text.len, *hash + 1));
 	}
 	return 0;
 }
 
-static bool owns_any(const struct doc *entry, const char *const *sections)
+static bool owns_any_section(const struct doc *entry, const char *const *sections)
 {
 	while (*sections && !owned_fields(entry, *sections))
 		sections++;
@@ -84,13 +85,14 @@ static void update_rival(
 	const char *manager = doc_text(entry, "manager");
 
 	/* The API server names writers from before the first apply "before-first-apply". */
-	if (!owns_any(entry, sections) || !strcmp(manager, "before-first-apply") ||
+	if (!owns_any_section(entry, sections) || !strcmp(manager, "before-first-apply") ||
 		strcmp(doc_text(entry, "time"), *latest) < 0)
 		return;
 	snprintf(ret->rival, sizeof(ret->rival), "%s", *manager ? manager : "(unnamed)");
 	*latest = doc_text(entry, "time");
 }
 
+/* `ret` is zeroed on entry. The second loop needs nrtd's own time, and the entries are in no order. */
 static int read_managed_fields(
 	const struct doc *entries, const struct apply_kind *kind, struct managed_fields *ret)
 {
@@ -98,16 +100,17 @@ static int read_managed_fields(
 
 	DOC_FOREACH (entry, entries) {
 		const char *version = doc_string(doc_get(entry, "apiVersion"));
-		int r = is_own(entry) ? hash_owned(entry, kind->sections, &ret->own_hash) : 0;
+		int r = is_own_entry(entry) ? mix_owned_fields(entry, kind->sections, &ret->own_hash) : 0;
 
 		if (r < 0)
 			return r;
-		if (is_own(entry) && owns_any(entry, kind->sections))
+		if (is_own_entry(entry) && owns_any_section(entry, kind->sections))
 			latest = doc_text(entry, "time");
-		ret->other_version |= version && strcmp(version, kind->api_version) != 0;
+		if (version && strcmp(version, kind->api_version) != 0)
+			ret->other_version = true;
 	}
 	DOC_FOREACH (entry, entries)
-		if (!is_own(entry))
+		if (!is_own_entry(entry))
 			update_rival(entry, kind->sections, &latest, ret);
 	return 0;
 }
@@ -152,7 +155,7 @@ const char *apply_rival_remedy(const char *manager)
 	return NULL;
 }
 
-/* `rival` wrote the object before nrtd did. Returns whether that was unknown. */
+/* Keeps the name of another manager that wrote the object. Returns whether the name is new. */
 static bool contention_add_rival(struct contention *c, const char *rival)
 {
 	if (!strcmp(c->rival, rival))
@@ -161,6 +164,7 @@ static bool contention_add_rival(struct contention *c, const char *rival)
 	return true;
 }
 
+/* Without a rewrite in the last window the contention ends, and with it the suspicion of `rival`. */
 void contention_refresh(struct contention *c, uint64_t now_ms)
 {
 	if (c->held) {
@@ -203,8 +207,8 @@ void apply_forget(struct apply *a)
 
 /* ---- reading */
 
-/* Reads the managers from the last response, and unless `ret_state` is NULL the node state. */
-static int read_managers(const struct apply *a, const struct publish_io *io, struct managed_fields *ret,
+/* Parses the managers of the object in the last response, and unless `ret_state` is NULL its node state. */
+static int parse_managers(const struct apply *a, const struct publish_io *io, struct managed_fields *ret,
 	char **ret_state, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
@@ -229,6 +233,14 @@ static void store_managers(struct apply *a, struct managed_fields *m, uint64_t n
 	a->checked = true;
 }
 
+/* Forgets the object's version: the next write needs no check, and contains no resourceVersion. */
+static void apply_forget_version(struct apply *a, uint64_t now_ms)
+{
+	apply_forget(a);
+	a->at_ms = now_ms;
+	a->checked = true;
+}
+
 /* Fields that nrtd wrote are gone, or another manager owns them. */
 static void note_rewrite(struct apply *a, const struct managed_fields *m, uint64_t now_ms)
 {
@@ -245,7 +257,8 @@ static void note_rewrite(struct apply *a, const struct managed_fields *m, uint64
 	log_info("%s was rewritten by '%s'", a->path, a->contention.rival);
 }
 
-/* Reads the object, and whether it is as nrtd last read or wrote it. */
+/* Reads the object, and whether another manager has changed what nrtd last read or wrote. PUBLISH_WRITTEN: the check
+ * is done, also if the object does not exist or nrtd must not read it. */
 static enum publish_outcome check_object(
 	struct apply *a, struct publish_io *io, uint64_t now_ms, struct err *err)
 {
@@ -261,16 +274,14 @@ static enum publish_outcome check_object(
 	a->unreadable = outcome == PUBLISH_FORBIDDEN;
 	if (outcome == PUBLISH_NOT_FOUND || outcome == PUBLISH_FORBIDDEN) {
 		*err = (struct err){""};
-		apply_forget(a);
+		apply_forget_version(a, now_ms);
 		if (wants_state)
 			a->found_state = xstrdup("");
-		a->checked = true;
-		a->at_ms = now_ms;
 		return PUBLISH_WRITTEN;
 	}
 	if (outcome != PUBLISH_WRITTEN)
 		return outcome;
-	if (read_managers(a, io, &m, wants_state ? &a->found_state : NULL, err) < 0)
+	if (parse_managers(a, io, &m, wants_state ? &a->found_state : NULL, err) < 0)
 		return PUBLISH_SERVER_ERROR;
 	store_managers(a, &m, now_ms);
 	if (own_hash && own_hash != m.own_hash)
@@ -321,7 +332,7 @@ static enum publish_outcome set_contended(const struct apply *a, struct err *err
 	return PUBLISH_CONTENDED;
 }
 
-/* Clears metadata.managedFields. */
+/* Clears metadata.managedFields, for which the API server requires a list of one empty entry. */
 static enum publish_outcome clear_managers(
 	struct apply *a, struct publish_io *io, uint64_t now_ms, struct err *err)
 {
@@ -336,7 +347,7 @@ static enum publish_outcome clear_managers(
 		io, a->kind->object, "PATCH", a->path, "application/merge-patch+json", &patch, err);
 	if (outcome != PUBLISH_WRITTEN)
 		return outcome;
-	if (read_managers(a, io, &m, NULL, err) < 0)
+	if (parse_managers(a, io, &m, NULL, err) < 0)
 		return PUBLISH_SERVER_ERROR;
 	store_managers(a, &m, now_ms);
 	return PUBLISH_WRITTEN;
@@ -364,12 +375,11 @@ static enum publish_outcome send_apply(struct apply *a, struct publish_io *io, c
 		a->own_hash = 0; /* the write may still arrive, with other fields */
 	if (outcome != PUBLISH_WRITTEN)
 		return outcome;
-	/* If the response does not show the new object, the next write contains no resourceVersion. */
-	apply_forget(a);
-	a->checked = true;
-	a->at_ms = now_ms;
-	if (read_managers(a, io, &m, NULL, err) == 0)
+	if (parse_managers(a, io, &m, NULL, err) == 0)
 		store_managers(a, &m, now_ms);
+	else
+		apply_forget_version(a, now_ms);
+	/* The write has succeeded: an unreadable response is no failure, nor is a conflict of an earlier try. */
 	*err = (struct err){""};
 	return PUBLISH_WRITTEN;
 }
@@ -394,6 +404,7 @@ enum publish_outcome apply_write(struct apply *a, struct publish_io *io, const s
 		outcome = check_object(a, io, now_ms, err);
 	if (outcome == PUBLISH_WRITTEN)
 		outcome = send_apply(a, io, want, node_uid, now_ms, err);
+	/* Once more, with the version that the object has now. */
 	if (is_object_outdated(a, outcome, err)) {
 		outcome = check_object(a, io, now_ms, err);
 		if (outcome == PUBLISH_WRITTEN && a->contention.held)
@@ -442,9 +453,11 @@ int apply_delete(const struct apply *a, struct publish_io *io, struct err *err)
 
 	if (outcome != PUBLISH_WRITTEN)
 		return outcome == PUBLISH_NOT_FOUND ? 0 : publish_errno(outcome);
-	r = read_managers(a, io, &m, NULL, err);
-	if (r < 0 || !m.own_hash || m.rival[0])
+	r = parse_managers(a, io, &m, NULL, err);
+	if (r < 0)
 		return r;
+	if (!m.own_hash || m.rival[0])
+		return 0; /* nrtd owns nothing of the object, or not alone */
 	r = add_preconditions(io, &body, err);
 	if (r < 0)
 		return r;

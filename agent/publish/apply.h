@@ -84,13 +84,14 @@ struct apply {
 	const struct apply_kind *kind; /* not owned */
 
 	char *path;
-	char *written_hash;     /* of the last applied object; NULL = apply in any case */
-	bool checked;           /* the members below are known */
-	char *resource_version; /* NULL = the object does not exist */
-	uint64_t own_hash;      /* as in struct managed_fields */
-	bool other_version;     /* as in struct managed_fields */
-	bool unreadable;        /* the right to get the object is missing */
-	uint64_t at_ms;         /* time of the last write or check */
+	char *written_hash; /* of the last applied object; NULL = apply in any case */
+	bool checked;       /* no check is needed before the next write */
+	/* NULL = the object does not exist, or its version is unknown: nrtd must not get it, or the last response was unreadable. */
+	char *resource_version;
+	uint64_t own_hash;  /* as in struct managed_fields */
+	bool other_version; /* as in struct managed_fields */
+	bool unreadable;    /* the right to get the object is missing */
+	uint64_t at_ms;     /* time of the last write or check */
 	struct contention contention;
 	bool keeps_state;  /* keep the node state that the object has when it is read for the first time */
 	char *found_state; /* the text of this node state; "" = none; NULL = not read yet */

@@ -32,22 +32,25 @@ void node_metadata_keep_own(const struct doc *map, struct doc *ret)
 {
 	if (!map || map->kind != DOC_MAP)
 		return;
+	/* Of a repeated key doc_get() returns the first. */
 	DOC_FOREACH (item, map)
 		if (is_own_key(item->key) && doc_string(item) && item == doc_get(map, item->key))
 			doc_add_string(ret, item->key, item->text);
 }
 
-static void find_taint(const struct doc *object, struct node_metadata *ret)
+static void read_taint(const struct doc *object, struct node_metadata *ret)
 {
 	const struct doc *taints = doc_get(doc_get(object, "spec"), "taints");
 
 	if (!taints || taints->kind != DOC_LIST)
 		return;
-	for (size_t i = 0; i < taints->n_items && !ret->has_taint; i++) {
-		ret->has_taint = !strcmp(doc_text(&taints->items[i], "key"), STARTUP_TAINT_KEY) &&
-				 !strcmp(doc_text(&taints->items[i], "effect"), STARTUP_TAINT_EFFECT);
-		ret->taint = i;
-	}
+	for (size_t i = 0; i < taints->n_items; i++)
+		if (!strcmp(doc_text(&taints->items[i], "key"), STARTUP_TAINT_KEY) &&
+			!strcmp(doc_text(&taints->items[i], "effect"), STARTUP_TAINT_EFFECT)) {
+			ret->has_taint = true;
+			ret->taint = i;
+			return;
+		}
 }
 
 int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret, struct err *err)
@@ -67,7 +70,7 @@ int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret,
 	text_set(&ret->uid, uid);
 	node_metadata_keep_own(doc_get(metadata, "annotations"), &ret->annotations);
 	node_metadata_keep_own(doc_get(metadata, "labels"), &ret->labels);
-	find_taint(&object, ret);
+	read_taint(&object, ret);
 	return 0;
 }
 
@@ -123,6 +126,7 @@ static void add_section(
 	struct doc *section = doc_add_map(metadata, name);
 
 	add_changes(have, want, section);
+	/* Without a change the patch omits the section. */
 	if (section->n_items == 0) {
 		doc_release(section);
 		metadata->n_items--;

@@ -138,7 +138,8 @@ void publisher_forget(struct publisher *p)
 
 /* ---- the Node */
 
-/* Stores the Node of the last response. The response to a write has only metadata. */
+/* Stores the Node of the last response. The response to a write has only metadata: the kubelet's release and the taint
+ * stay as they were. */
 static enum publish_outcome store_node(struct publisher *p, bool only_metadata, struct err *err)
 {
 	struct node_metadata node;
@@ -166,7 +167,7 @@ static enum publish_outcome get_node(struct publisher *p, struct err *err)
 	struct api_request request = {.method = "GET", .path = p->node_path};
 	enum publish_outcome outcome = publish_send(&p->io, PUBLISH_NODE, &request, err);
 
-	if (outcome == PUBLISH_NOT_FOUND)
+	if (outcome == PUBLISH_NOT_FOUND) /* without an owner no object is written */
 		node_metadata_release(&p->node);
 	return outcome == PUBLISH_WRITTEN ? store_node(p, false, err) : outcome;
 }
@@ -208,11 +209,15 @@ static enum publish_outcome remove_taint(struct publisher *p, struct err *err)
  * writes of the Node and of pods. struct schedule limits the writes of the objects. */
 static uint64_t allowed_at(const struct publisher *p, enum publish_object object)
 {
-	uint64_t budget = object == PUBLISH_NODE   ? budget_at(&p->node_writes)
-			  : object == PUBLISH_PODS ? budget_at(&p->pod_writes)
-						   : 0;
+	uint64_t retry = p->retries[object].not_before_ms, budget = 0;
 
-	return budget > p->retries[object].not_before_ms ? budget : p->retries[object].not_before_ms;
+	if (object == PUBLISH_NODE)
+		budget = budget_at(&p->node_writes);
+	else if (object == PUBLISH_PODS)
+		budget = budget_at(&p->pod_writes);
+	else if (object == PUBLISH_EVENT)
+		budget = budget_at(&p->events);
+	return budget > retry ? budget : retry;
 }
 
 /* The API server has what was requested. */
@@ -227,10 +232,11 @@ static bool concerns_all(enum publish_outcome outcome)
 	return outcome == PUBLISH_UNREACHABLE || outcome == PUBLISH_TIMEOUT || outcome == PUBLISH_THROTTLED;
 }
 
-/* Success ends the object's backoff, a failure starts or extends it. The backoff counts from the current
- * time, which after a deadline is long after the beginning of the call. */
+/* Success ends the object's backoff, a failure starts or extends it; a failure of every request delays all objects. The
+ * backoff counts from the current time, which after a deadline is long after the beginning of the call. */
 static void update_backoff(struct publisher *p, enum publish_object object, enum publish_outcome outcome)
 {
+	/* Whether the response may ask for a pause (Retry-After). */
 	bool asks = outcome == PUBLISH_THROTTLED || outcome == PUBLISH_SERVER_ERROR;
 	struct retry *t = &p->retries[object];
 
@@ -289,7 +295,7 @@ static void step_refresh(struct publisher *p, uint64_t now_ms)
 	p->refreshes++;
 }
 
-/* The Node is read first: the objects refer to its UID. */
+/* The Node is read first: the objects refer to its UID. The rate limit of the Node is for writes only. */
 static enum publish_outcome step_read(struct publisher *p, uint64_t now_ms, struct err *err)
 {
 	enum publish_outcome outcome;
@@ -303,7 +309,8 @@ static enum publish_outcome step_read(struct publisher *p, uint64_t now_ms, stru
 	return outcome == PUBLISH_WRITTEN ? PUBLISH_UNCHANGED : outcome;
 }
 
-/* Writes one object; NULL = another exporter writes it. */
+/* Writes one object (`want` NULL = another exporter writes the object). Checks an object that is written already from time to time, if
+ * another writer is suspected. */
 static enum publish_outcome step_object(struct publisher *p, struct apply *a, const struct doc *want,
 	const char *hash, uint64_t now_ms, struct err *err)
 {
@@ -314,9 +321,11 @@ static enum publish_outcome step_object(struct publisher *p, struct apply *a, co
 		return PUBLISH_UNCHANGED;
 	if (!p->node.uid || is_waiting(p, a->kind->object, now_ms))
 		return PUBLISH_DEFERRED;
-	if (written)
+	if (written) {
 		outcome = apply_check(a, &p->io, now_ms, err);
-	if (outcome == PUBLISH_UNCHANGED && !(written && a->written_hash))
+		written = a->written_hash != NULL; /* apply_check() clears the hash after a rewrite */
+	}
+	if (outcome == PUBLISH_UNCHANGED && !written)
 		outcome = apply_write(a, &p->io, want, hash, p->node.uid, now_ms, err);
 	if (outcome != PUBLISH_CONTENDED)
 		update_backoff(p, a->kind->object, outcome);
@@ -405,14 +414,16 @@ static enum publish_outcome step_numatopology(
 	return step_object(p, &p->numatopology, &object, hash, now_ms, err);
 }
 
+/* The release of the request or of the Node is unknown if its minor is 0. */
 static bool is_for_another_kubelet(const struct publisher *p, const struct publish_request *request)
 {
 	const struct kubelet_release *node = &p->node.kubelet, *wanted = &request->kubelet;
 
-	return node->minor > 0 &&
-	       (request->release_unknown ||
-		       (wanted->minor > 0 &&
-			       (wanted->minor != node->minor || wanted->prerelease != node->prerelease)));
+	if (node->minor == 0)
+		return false;
+	if (request->release_unknown)
+		return true; /* the caller can render again with the Node's release */
+	return wanted->minor > 0 && (wanted->minor != node->minor || wanted->prerelease != node->prerelease);
 }
 
 static enum publish_outcome step_node(
@@ -464,7 +475,7 @@ static enum publish_outcome patch_pod(struct publisher *p, const struct kai_pod 
 	pod_annotation_patch(pod, &patch);
 	outcome = publish_send_doc(
 		&p->io, PUBLISH_PODS, "PATCH", path, "application/merge-patch+json", &patch, err);
-	/* These concern one pod, which has ended or is tried again at the next refresh. */
+	/* The other outcomes concern only this pod, which has ended or is tried again at the next refresh. */
 	if (outcome != PUBLISH_NOT_FOUND && outcome != PUBLISH_CONFLICT && outcome != PUBLISH_REJECTED)
 		return outcome;
 	if (outcome != PUBLISH_NOT_FOUND)
@@ -494,12 +505,14 @@ static enum publish_outcome step_pods(
 		else
 			pods_written_skip(&p->pods, want, pod);
 	}
-	if (is_settled(outcome)) /* a pod whose write failed may have ended */
+	/* Nothing is left to write: a pod whose write failed in an earlier call may have ended. */
+	if (is_settled(outcome))
 		update_backoff(p, PUBLISH_PODS, outcome);
 	return outcome;
 }
 
-/* When a call has work to do for a requested object. */
+/* When a call has work to do for a requested object: at once if another Node of the same name made the object's hash
+ * unknown. */
 static uint64_t next_write(
 	const struct publisher *p, const struct apply *a, enum publish_outcome done, uint64_t now_ms)
 {
@@ -510,28 +523,31 @@ static uint64_t next_write(
 	return a->written_hash ? contention_check_at(&a->contention, a->at_ms) : now_ms;
 }
 
-/* The earliest time at which a call has work to do. */
+static uint64_t earlier_ms(uint64_t a_ms, uint64_t b_ms)
+{
+	return a_ms < b_ms ? a_ms : b_ms;
+}
+
+/* The earliest time at which a call has work to do. The Node waits for the NRT object, and the taint for all objects:
+ * until these are written, their times decide. */
 static uint64_t next_call(const struct publisher *p, const struct publish_request *want,
 	const struct publish_result *done, uint64_t now_ms)
 {
-	uint64_t at[] = {p->refresh_at_ms, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX},
-		 ret = UINT64_MAX;
+	uint64_t at = p->refresh_at_ms;
 
 	if (want->nrt)
-		at[1] = next_write(p, &p->nrt, done->nrt, now_ms);
+		at = earlier_ms(at, next_write(p, &p->nrt, done->nrt, now_ms));
 	if (want->numatopology && !p->numatopology_absent)
-		at[2] = next_write(p, &p->numatopology, done->numatopology, now_ms);
+		at = earlier_ms(at, next_write(p, &p->numatopology, done->numatopology, now_ms));
 	if (!p->node_known)
-		at[3] = p->retries[PUBLISH_NODE].not_before_ms;
+		at = earlier_ms(at, p->retries[PUBLISH_NODE].not_before_ms);
 	else if (!is_settled(done->node) && (is_settled(done->nrt) || done->nrt == PUBLISH_CONTENDED))
-		at[3] = allowed_at(p, PUBLISH_NODE);
+		at = earlier_ms(at, allowed_at(p, PUBLISH_NODE));
 	if (!is_settled(done->taint) && is_waiting(p, PUBLISH_TAINT, now_ms))
-		at[4] = allowed_at(p, PUBLISH_TAINT);
+		at = earlier_ms(at, allowed_at(p, PUBLISH_TAINT));
 	if (!is_settled(done->pods))
-		at[5] = allowed_at(p, PUBLISH_PODS);
-	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
-		ret = at[i] < ret ? at[i] : ret;
-	return ret < now_ms ? now_ms : ret;
+		at = earlier_ms(at, allowed_at(p, PUBLISH_PODS));
+	return at < now_ms ? now_ms : at;
 }
 
 static bool is_object_current(const struct apply *a, const struct doc *want, enum publish_outcome outcome)
@@ -567,23 +583,30 @@ int publisher_publish(struct publisher *p, const struct publish_request *request
 	struct publish_result result = {0};
 	struct err errs[PUBLISH_OBJECT_COUNT] = {{""}};
 	uint64_t begun_ms = p->options.clock(p->options.clock_data);
+	bool other_kubelet;
 
 	step_refresh(p, now_ms);
 	result.nrt = result.numatopology = PUBLISH_DEFERRED;
 	result.node = step_read(p, now_ms, &errs[PUBLISH_NODE]);
-	if (is_for_another_kubelet(p, request)) /* the caller makes the objects again */
-		result.node = result.node == PUBLISH_UNCHANGED ? PUBLISH_DEFERRED : result.node;
-	else if (result.node != PUBLISH_CANCELLED)
+	other_kubelet = is_for_another_kubelet(p, request);
+	if (other_kubelet) {
+		/* The caller renders again, for the release in result.kubelet. */
+		if (result.node == PUBLISH_UNCHANGED)
+			result.node = PUBLISH_DEFERRED;
+	} else if (result.node != PUBLISH_CANCELLED) {
 		result.nrt = step_object(
 			p, &p->nrt, request->nrt, request->content_hash, now_ms, &errs[PUBLISH_NRT]);
-	if (result.nrt != PUBLISH_CANCELLED && has_time(p, begun_ms))
+	}
+	if (!other_kubelet && result.nrt != PUBLISH_CANCELLED && has_time(p, begun_ms))
 		result.numatopology = step_numatopology(p, request, now_ms, &errs[PUBLISH_NUMATOPOLOGY]);
 	/* The Node's metadata refers to the NRT object, so the object is written first. */
-	if (result.node == PUBLISH_UNCHANGED)
-		result.node =
-			(is_settled(result.nrt) || result.nrt == PUBLISH_CONTENDED) && has_time(p, begun_ms)
-				? step_node(p, request, now_ms, &errs[PUBLISH_NODE])
-				: PUBLISH_DEFERRED;
+	if (result.node == PUBLISH_UNCHANGED) {
+		bool nrt_done = is_settled(result.nrt) || result.nrt == PUBLISH_CONTENDED;
+
+		result.node = nrt_done && has_time(p, begun_ms)
+				      ? step_node(p, request, now_ms, &errs[PUBLISH_NODE])
+				      : PUBLISH_DEFERRED;
+	}
 
 	/* The response to a write may have shown another Node; then the objects have to be written again. */
 	result.current = is_object_current(&p->nrt, request->nrt, result.nrt) && is_settled(result.node) &&
@@ -606,9 +629,7 @@ int publisher_publish(struct publisher *p, const struct publish_request *request
 
 static uint64_t event_allowed_at(const struct publisher *p)
 {
-	uint64_t budget = budget_at(&p->events), retry = p->retries[PUBLISH_EVENT].not_before_ms;
-
-	return !p->node.uid ? UINT64_MAX : budget > retry ? budget : retry;
+	return p->node.uid ? allowed_at(p, PUBLISH_EVENT) : UINT64_MAX;
 }
 
 enum publish_outcome publisher_write_event(struct publisher *p, const struct node_event *event,

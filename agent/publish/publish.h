@@ -32,7 +32,7 @@ struct publish_request {
 	const struct doc *annotations;  /* map of strings with keys under nrtd.dev/; NULL = none */
 	const struct doc *labels;       /* the same */
 	const struct kai_pods *pods;    /* NULL = no annotations of pods */
-	/* All of these are for a kubelet of this release, and are not written if the Node reports another release. Unknown = for
+	/* All but `pods` are for a kubelet of this release, and are not written if the Node reports another release. Unknown = for
 	 * any release. */
 	struct kubelet_release kubelet;
 	bool release_unknown; /* nor if the Node reports a release */

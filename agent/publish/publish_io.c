@@ -58,7 +58,7 @@ int publish_errno(enum publish_outcome outcome)
 /* ---- responses */
 
 /* An admission policy denies with 403 or 422, depending on the policy. */
-static bool is_policy(const char *message)
+static bool is_denied_by_policy(const char *message)
 {
 	return strstr(message, "ValidatingAdmissionPolicy") != NULL;
 }
@@ -76,7 +76,7 @@ static const char *manifest_of(enum publish_object object, const char *message)
 static enum publish_outcome set_forbidden(
 	enum publish_object object, const char *node, const char *message, struct err *err)
 {
-	if (is_policy(message))
+	if (is_denied_by_policy(message))
 		err_set(err, 0,
 			"an admission policy denies %s of '%.100s': does nrtd run on that node? --node-name must be the one its token is bound to: %s",
 			publish_object_titles[object], node, message);
@@ -106,7 +106,7 @@ static enum publish_outcome set_not_found(enum publish_object object, const char
 			"the API server has no numatopologies of nodeinfo.volcano.sh/v1alpha1: apply the CRD of Volcano, or set --numatopology=auto");
 	else
 		err_set(err, 0,
-			"the API server has no noderesourcetopologies of topology.node.k8s.io/v1alpha2: apply the CRD, manifests/crd.yaml of github.com/k8stopologyawareschedwg/noderesourcetopology-api");
+			"the API server has no noderesourcetopologies of topology.node.k8s.io/v1alpha2: apply the CRD, kubectl apply --server-side -k packaging/kubernetes/crd");
 	return PUBLISH_NOT_FOUND;
 }
 
@@ -128,7 +128,7 @@ enum publish_outcome publish_classify(enum publish_object object, const char *no
 	/* 403 is the status for a moment after the CRD was deleted. */
 	if (status == 404 || (status == 403 && strstr(message, "custom resource definition is terminating")))
 		return set_not_found(object, node_name, err);
-	if (status == 403 || (status == 422 && is_policy(message)))
+	if (status == 403 || (status == 422 && is_denied_by_policy(message)))
 		return set_forbidden(object, node_name, message, err);
 	/* The patch of a Node contains the UID of the intended Node. */
 	if (status == 422 && object == PUBLISH_NODE && strstr(message, "metadata.uid")) {
@@ -142,11 +142,13 @@ enum publish_outcome publish_classify(enum publish_object object, const char *no
 	}
 	err_set(err, 0, "the API server answers %d for %s of '%.100s': %s", status,
 		publish_object_titles[object], node_name, message);
-	return status == 409 || status == 410   ? PUBLISH_CONFLICT
-	       : status == 429                  ? PUBLISH_THROTTLED
-	       : status == 408 || status == 504 ? PUBLISH_TIMEOUT
-	       : status >= 500                  ? PUBLISH_SERVER_ERROR
-						: PUBLISH_REJECTED;
+	if (status == 409 || status == 410)
+		return PUBLISH_CONFLICT;
+	if (status == 429)
+		return PUBLISH_THROTTLED;
+	if (status == 408 || status == 504)
+		return PUBLISH_TIMEOUT;
+	return status >= 500 ? PUBLISH_SERVER_ERROR : PUBLISH_REJECTED;
 }
 
 /* For a request without response: `r` is the error of api_client_request(). */

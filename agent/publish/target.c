@@ -21,8 +21,8 @@ void target_api_release(struct target_api *t)
 int target_api_open(
 	const struct publish_config *config, const char *node_name, struct target_api *ret, struct err *err)
 {
-	const struct api_client_options how = {.cancel = config->cancel};
-	const struct publisher_options what = {.node_name = node_name,
+	const struct api_client_options client_options = {.cancel = config->cancel};
+	const struct publisher_options publisher_options = {.node_name = node_name,
 		.refresh_ms = config->refresh_ms,
 		.node_interval_ms = config->node_interval_ms,
 		.node_burst = config->node_burst,
@@ -33,10 +33,10 @@ int target_api_open(
 
 	if (r < 0)
 		return r;
-	r = api_client_new(ret->credentials, &how, &ret->client, err);
+	r = api_client_new(ret->credentials, &client_options, &ret->client, err);
 	if (r < 0)
 		return r;
-	return publisher_new(ret->client, &what, &ret->publisher, err);
+	return publisher_new(ret->client, &publisher_options, &ret->publisher, err);
 }
 
 static int publish_api(void *ctx, const struct publish_request *request, uint64_t now_ms,
@@ -72,7 +72,7 @@ struct target target_api(struct target_api *t)
 
 /* ---- standard output */
 
-/* Prints the document if it differs from the previous one. */
+/* Prints the document if it differs from the previous document, whose hash is *last. */
 static int print_change(const struct doc *doc, uint64_t *last, enum publish_outcome *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
@@ -97,7 +97,7 @@ static int print_change(const struct doc *doc, uint64_t *last, enum publish_outc
 	return 0;
 }
 
-static void copy_map(const struct doc *from, const char *key, struct doc *metadata)
+static void add_string_map(const struct doc *from, const char *key, struct doc *metadata)
 {
 	struct doc *map;
 
@@ -117,8 +117,8 @@ static void make_node_doc(const char *name, const struct publish_request *reques
 	doc_add_string(ret, "kind", "Node");
 	metadata = doc_add_map(ret, "metadata");
 	doc_add_string(metadata, "name", name);
-	copy_map(request->annotations, "annotations", metadata);
-	copy_map(request->labels, "labels", metadata);
+	add_string_map(request->annotations, "annotations", metadata);
+	add_string_map(request->labels, "labels", metadata);
 }
 
 static int print_pod_annotations(
@@ -128,9 +128,10 @@ static int print_pod_annotations(
 	int r = 0;
 
 	pods_written_keep(&state->pods, want);
+	*ret = PUBLISH_UNCHANGED;
 	while (r == 0 && (pod = pods_written_next(&state->pods, want))) {
 		CLEANUP(doc_release) struct doc object = {.kind = DOC_MAP};
-		uint64_t last = 0;
+		uint64_t last = 0; /* of no document: each pod that pods_written_next() returns is printed */
 
 		pod_annotation_object(pod, &object);
 		r = print_change(&object, &last, ret, err);
@@ -153,10 +154,12 @@ static int print_changes(void *ctx, const struct publish_request *request, uint6
 	int r;
 
 	(void)now_ms;
+	/* Failed until printed. */
 	*ret = (struct publish_result){.nrt = request->nrt ? PUBLISH_FAILED : PUBLISH_UNCHANGED,
 		.node = PUBLISH_FAILED,
 		.taint = PUBLISH_UNCHANGED,
 		.numatopology = request->numatopology ? PUBLISH_FAILED : PUBLISH_UNCHANGED,
+		.pods = request->pods ? PUBLISH_FAILED : PUBLISH_UNCHANGED,
 		.call_again_ms = UINT64_MAX};
 	r = request->nrt ? print_change(request->nrt, &state->nrt, &ret->nrt, err) : 0;
 	if (r == 0 && request->numatopology)

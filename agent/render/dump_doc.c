@@ -294,9 +294,10 @@ static void add_device_addresses(struct doc *top, const struct device_addresses 
 static void add_pod_memory(struct doc *map, const struct pod_memory *p, const struct machine *m)
 {
 	struct doc *top = doc_add_map(map, "memory"), *nodes;
-	uint64_t total, remote = pod_memory_remote(p, m, &total);
+	const char *scope = p->whole_pod ? "pod" : "containers";
+	uint64_t total, remote;
 
-	doc_add_string_or_null(top, "scope", p->unknown ? NULL : p->whole_pod ? "pod" : "containers");
+	doc_add_string_or_null(top, "scope", p->unknown ? NULL : scope);
 	doc_add_string_or_null(top, "unknown", p->unknown);
 	if (p->unknown) {
 		static const char *const members[] = {
@@ -306,6 +307,7 @@ static void add_pod_memory(struct doc *map, const struct pod_memory *p, const st
 			doc_add(top, members[i]);
 		return;
 	}
+	remote = pod_memory_remote(p, m, &total);
 	add_byte_count(top, "totalBytes", total);
 	add_byte_count(top, "remoteBytes", remote);
 	doc_add_number(top, "remotePercent", pod_memory_remote_percent(p, m));

@@ -2,6 +2,7 @@
 /* Computes the Node's annotations and labels for schedulers, and the headroom for metrics. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 
 #include "agent/render/render.h"
 #include "common/cleanup.h"
@@ -36,7 +37,7 @@ static void add_name_or_null(struct doc *map, const char *key, unsigned value, c
 
 static void add_topology_manager(struct doc *parent, const struct topology_manager_config *config)
 {
-	const struct settings s = {.topology = *config};
+	const struct settings s = {.topology = *config}; /* for policy_option_value() */
 	struct doc *map = doc_add_map(parent, "topologyManager");
 
 	add_name_or_null(map, "policy", config->policy, topology_manager_policy_names);
@@ -70,21 +71,29 @@ static void add_hint_resources(struct doc *parent, const struct inventory *inv)
 			doc_add_string(list, NULL, inv->resources[r]);
 }
 
+/* The lowest id of the NUMA nodes at these positions, of which there is at least one. */
+static unsigned find_lowest_id(const struct inventory *inv, uint64_t positions)
+{
+	unsigned lowest = UINT_MAX;
+
+	for (size_t i = 0; i < inv->n_nodes; i++)
+		if ((positions >> i & 1) && inv->nodes[i].id < lowest)
+			lowest = inv->nodes[i].id;
+	return lowest;
+}
+
 /* The ids of the NUMA nodes at these positions, ascending, without duplicates. */
 static void add_ids(struct doc *map, const struct inventory *inv, uint64_t positions)
 {
 	struct doc *list = doc_add_list(map, "numaNodes");
 
 	while (positions) {
-		unsigned lowest = inv->nodes[__builtin_ctzll(positions)].id;
+		unsigned lowest = find_lowest_id(inv, positions);
 
-		for (uint64_t rest = positions; rest; rest &= rest - 1)
-			if (inv->nodes[__builtin_ctzll(rest)].id < lowest)
-				lowest = inv->nodes[__builtin_ctzll(rest)].id;
 		doc_add_number(list, NULL, lowest);
-		for (uint64_t rest = positions; rest; rest &= rest - 1)
-			if (inv->nodes[__builtin_ctzll(rest)].id == lowest)
-				positions &= ~(rest & (~rest + 1));
+		for (size_t i = 0; i < inv->n_nodes; i++)
+			if (inv->nodes[i].id == lowest)
+				positions &= ~((uint64_t)1 << i);
 	}
 }
 
@@ -173,8 +182,9 @@ static size_t json_len(const struct doc *d)
 	return text.len;
 }
 
-/* Removes entries from the end until the compact JSON has at most `max_size` bytes. */
-static int shorten(struct doc *d, size_t max_size, struct err *err)
+/* Removes entries from the end of fits until the compact JSON has at most `max_size` bytes. Computes the size from
+ * the removed parts: to print the document for each entry takes too long. */
+static int shorten_fits(struct doc *d, size_t max_size, struct err *err)
 {
 	struct doc *fits = get_hint_member(d, "fits"), *truncated = get_hint_member(d, "truncated");
 	size_t size = json_len(d);
@@ -187,9 +197,11 @@ static int shorten(struct doc *d, size_t max_size, struct err *err)
 				"fit hints: %zu bytes without any fit, at most %zu are allowed", size,
 				max_size);
 		last = &fits->items[fits->n_items - 1];
-		size -= json_len(last) + (fits->n_items > 1); /* and its comma */
+		size -= json_len(last);
+		if (fits->n_items > 1)
+			size--; /* the comma before the last entry */
 		doc_release(&fits->items[--fits->n_items]);
-		size -= strlen(truncated->text) - strlen("true");
+		size -= strlen(truncated->text) - strlen("true"); /* "false" at first, then 0 */
 		doc_set_text(truncated, DOC_BOOL, "true", strlen("true"));
 	}
 	return 0;
@@ -208,7 +220,7 @@ int fit_hints_to_doc(
 	add_fits(&d, &h->frontier);
 	if (h->has_exclusive)
 		add_exclusive_cpus(&d, &h->exclusive);
-	r = shorten(&d, max_size, err);
+	r = shorten_fits(&d, max_size, err);
 	if (r < 0)
 		return r;
 	*ret = d;
@@ -233,18 +245,18 @@ static void add_fit_hints(const struct hints_config *c, const struct fit_hints *
 	doc_add_string(annotations, FIT_HINTS_ANNOTATION, text.text);
 }
 
-/* Each shape's score; 0 if the kubelet would reject the shape. */
+/* Each shape's score; 0 if the kubelet would reject the shape. An unknown score is omitted. */
 static void add_scores(const struct hints_config *c, const struct fit_hints *h,
 	struct node_admission *admission, struct doc *annotations)
 {
 	for (size_t i = 0; i < h->n_shapes; i++) {
 		const struct shape_hint *shape = &h->shapes[i];
 		int score = shape->score;
-		struct admission a;
+		struct kubelet_verdict v;
 		char key[128], text[16];
 
-		node_admission_judge(admission, &c->shapes[i].pod, &a);
-		if (a.answer == KUBELET_REJECTS || shape->fit.verdict == FIT_NONE)
+		node_admission_judge(admission, &c->shapes[i].pod, &v);
+		if (v.answer == KUBELET_REJECTS || shape->fit.verdict == FIT_NONE)
 			score = 0;
 		else if (shape->fit.verdict == FIT_UNKNOWN || score == SCORE_UNKNOWN)
 			continue;
@@ -289,6 +301,7 @@ static int compute_hints(const struct hints_config *c, const struct node_admissi
 	r = fit_hints_init(ret, &input);
 	if (r < 0)
 		return r;
+	/* A pod may also not request more CPUs than the node as a whole has left. */
 	exclusive_cpus_limit(&ret->exclusive, node_admission_requestable_cpus(admission));
 	return 0;
 }

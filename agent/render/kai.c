@@ -82,7 +82,7 @@ static void add_devices_on_nodes(const struct allocation *a, struct amounts *all
 	}
 }
 
-/* Go sorts the zones' names and the keys of maps by bytes. */
+/* By bytes: KAI's exporter, written in Go, sorts the zones' names and the keys of maps so. */
 static int compare_amounts(const void *va, const void *vb)
 {
 	const struct amount *a = va, *b = vb;
@@ -91,7 +91,8 @@ static int compare_amounts(const void *va, const void *vb)
 	return order ? order : strcmp(a->resource, b->resource);
 }
 
-static char *print_amounts(struct amounts *all)
+/* The annotation's value, a new string; NULL if the value exceeds KAI_VALUE_MAX. Sorts the amounts. */
+static char *print_node_amounts(struct amounts *all)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(KAI_VALUE_MAX);
 	CLEANUP(doc_release) struct doc zones = {.kind = DOC_LIST};
@@ -108,6 +109,7 @@ static char *print_amounts(struct amounts *all)
 			doc_add_string(zone, "zone", a->zone);
 			amount = doc_add_map(zone, "amount");
 		}
+		/* Amounts are far below 2^63: the mask only makes the conversion defined. */
 		quantity_print(quantity_from_units((int64_t)(a->units & INT64_MAX)), quantity);
 		doc_add_string(amount, a->resource, quantity);
 	}
@@ -121,7 +123,8 @@ static bool has_valid_name(const struct allocation *a)
 	       node_name_check(a->pod, NULL) == 0;
 }
 
-/* The pod of the items from `from` to before `to`. */
+/* Adds the pod of the items from `from` to before `to`. Joins their CPUs before counting, because several containers
+ * of a pod may list the same CPU. */
 static void add_kai_pod(
 	const struct node_state *node, size_t from, size_t to, struct kai_pods *ret, struct notes *notes)
 {
@@ -144,7 +147,7 @@ static void add_kai_pod(
 			add_node_amount(&all, (unsigned)m->cpus[i].numa, "cpu", 1);
 	if (all.n_items == 0)
 		return;
-	value = print_amounts(&all);
+	value = print_node_amounts(&all);
 	if (!value) {
 		notes_add(notes, "pod %s/%s has no annotation " KAI_OBSERVED ": it would exceed %u bytes",
 			items[from].namespace, items[from].pod, KAI_VALUE_MAX);

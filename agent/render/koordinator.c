@@ -15,25 +15,36 @@ struct cpu_place {
 	unsigned socket, core;
 };
 
-/* In the order in which the sockets and cores appear among the CPUs, as koordlet numbers them. An array per position in m->cpus. */
+/* The position of a CPU before `at` on the same socket; `at` if there is none. Tries the previous CPU first, because most
+ * machines number the CPUs of a socket in sequence. */
+static size_t find_earlier_cpu_of_socket(const struct machine *m, size_t at)
+{
+	if (at > 0 && m->cpus[at - 1].socket == m->cpus[at].socket)
+		return at - 1;
+	for (size_t i = 0; i < at; i++)
+		if (m->cpus[i].socket == m->cpus[at].socket)
+			return i;
+	return at;
+}
+
+/* Numbers sockets and cores in the order of their first CPUs, as koordlet does. An array per position in m->cpus. */
 static struct cpu_place *number_places(const struct machine *m)
 {
 	struct cpu_place *places = xcalloc(m->n_cpus + 1, sizeof(*places));
 	unsigned sockets = 0, cores = 0;
 
 	for (size_t i = 0; i < m->n_cpus; i++) {
-		const struct cpu *cpu = &m->cpus[i], *first = machine_cpu(m, cpu->hardware_core);
-		size_t same = i && cpu->socket == m->cpus[i - 1].socket ? i - 1 : 0;
+		const struct cpu *cpu = &m->cpus[i], *first_of_core = machine_cpu(m, cpu->hardware_core);
+		size_t earlier = find_earlier_cpu_of_socket(m, i);
 
-		while (m->cpus[same].socket != cpu->socket)
-			same++;
-		places[i].socket = same < i ? places[same].socket : sockets++;
-		places[i].core = first && first < cpu ? places[first - m->cpus].core : cores++;
+		places[i].socket = earlier < i ? places[earlier].socket : sockets++;
+		places[i].core =
+			first_of_core && first_of_core < cpu ? places[first_of_core - m->cpus].core : cores++;
 	}
 	return places;
 }
 
-/* Adds the document's text to the map if it fits in *left. 0 or -EFBIG. */
+/* Adds the document's text to the map if it fits in *left, the bytes left for annotations, which become fewer. 0 or -EFBIG. */
 static int add_annotation(struct doc *map, const char *key, const struct doc *value, size_t *left)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(*left);
@@ -75,13 +86,17 @@ static void add_policy_options(struct doc *top, const char *text)
 {
 	struct doc *map = doc_add_map(top, "options");
 
-	for (size_t len; *text; text += len + (text[len] != '\0')) {
-		CLEANUP(freep) char *pair = xstrndup(text, len = strcspn(text, ","));
+	while (*text) {
+		size_t len = strcspn(text, ",");
+		CLEANUP(freep) char *pair = xstrndup(text, len);
 		char *equals = strchr(pair, '=');
 
 		if (equals)
 			*equals = '\0';
 		doc_add_string(map, pair, equals ? equals + 1 : "");
+		text += len;
+		if (*text == ',')
+			text++;
 	}
 }
 
@@ -105,18 +120,19 @@ static int add_policy(const struct node_state *node, struct doc *ret, size_t *le
 
 /* ---- allocations */
 
+/* A name of the pod's log directory is not published. */
 static void add_pod_alloc(struct doc *list, const struct allocation *a, hwloc_const_bitmap_t cpus)
 {
-	const char *namespace = a->named_by_logs ? "" : a->namespace, *name = a->named_by_logs ? "" : a->pod;
+	bool publish_name = !a->named_by_logs;
 	CLEANUP(freep) char *text = cpuset_print(cpus);
 	CLEANUP(freep)
 	char *uid = *a->pod_uid ? xstrdup(a->pod_uid) : xasprintf("%s/%s", a->namespace, a->pod);
 	struct doc *map = doc_add_map(list, NULL);
 
-	if (*namespace)
-		doc_add_string(map, "namespace", namespace);
-	if (*name)
-		doc_add_string(map, "name", name);
+	if (publish_name && *a->namespace)
+		doc_add_string(map, "namespace", a->namespace);
+	if (publish_name && *a->pod)
+		doc_add_string(map, "name", a->pod);
 	doc_add_string(map, "uid", uid);
 	doc_add_string(map, "cpuset", text);
 	doc_add_bool(map, "managedByKubelet", true);
@@ -173,7 +189,7 @@ static void add_pool(
 }
 
 /* The NUMA nodes with CPUs, ordered by socket and number. `ret` must have space for all NUMA nodes. */
-static void sort_cpu_pools(
+static void list_cpu_pools(
 	const struct machine *m, const struct cpu_place *places, struct pool *ret, size_t *ret_n)
 {
 	*ret_n = 0;
@@ -202,7 +218,7 @@ static int add_cpu_pools(
 	size_t n;
 	int r;
 
-	sort_cpu_pools(m, places, pools, &n);
+	list_cpu_pools(m, places, pools, &n);
 	cpuset_or(taken, taken, of_claims);
 	for (size_t i = 0; i < n; i++)
 		add_pool(&list, m, &pools[i], taken);
@@ -210,19 +226,19 @@ static int add_cpu_pools(
 	return r < 0 ? r : add_annotation(ret, KOORDINATOR_BE_SHARED_POOLS, &list, left);
 }
 
-/* The reason why the annotations would be wrong, or NULL. */
+/* The reason why the annotations would be wrong, or NULL. Under CPU manager policy none no pod holds CPUs. */
 static const char *find_unknown_source(const struct node_state *node)
 {
 	if (node->settings.cpu_manager == CPU_MANAGER_NONE)
 		return NULL;
 	if (!node->allocations.cpus_known)
 		return "the pods that hold CPUs are unknown";
-	return node->settings.cpu_manager == CPU_MANAGER_STATIC && !node->reserved.cpus
-		       ? "the reserved CPUs are unknown"
-		       : NULL;
+	if (node->settings.cpu_manager == CPU_MANAGER_STATIC && !node->reserved.cpus)
+		return "the reserved CPUs are unknown";
+	return NULL;
 }
 
-static int render_all(const struct node_state *node, struct doc *ret)
+static int add_all_annotations(const struct node_state *node, struct doc *ret)
 {
 	CLEANUP(freep) struct cpu_place *places = number_places(&node->machine);
 	size_t left = KOORDINATOR_MAX_BYTES;
@@ -242,7 +258,7 @@ void koordinator_render(const struct node_state *node, struct doc *ret, struct n
 	CLEANUP(doc_release) struct doc map = {.kind = DOC_MAP};
 	const char *why = find_unknown_source(node);
 
-	if (!why && render_all(node, &map) < 0)
+	if (!why && add_all_annotations(node, &map) < 0)
 		why = "they exceed the API server's limit for annotations";
 	if (why) {
 		notes_add(notes, "Koordinator's annotations are omitted: %s", why);

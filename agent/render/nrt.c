@@ -41,6 +41,7 @@ static void add_object_attribute(struct doc *object, const char *name, const cha
 		}
 }
 
+/* Adds no attribute that is not known, or whose value is NULL. */
 static void add_nrt_attribute_if(struct doc *list, bool known, const char *name, const char *value)
 {
 	if (known && value)
@@ -49,6 +50,7 @@ static void add_nrt_attribute_if(struct doc *list, bool known, const char *name,
 
 /* ---- object attributes */
 
+/* The default is omitted, because schedulers assume it. */
 static void add_max_numa_nodes(struct doc *list, const struct settings *s, unsigned zones)
 {
 	unsigned max = nrt_max_numa_nodes(s, zones);
@@ -60,7 +62,8 @@ static void add_max_numa_nodes(struct doc *list, const struct settings *s, unsig
 	add_nrt_attribute(list, "topologyManagerMaxNUMANodes", text);
 }
 
-/* NULL = unknown. The Topology Manager's settings are published only together. */
+/* NULL = unknown. The Topology Manager's settings are published only together: an unknown scope as the kubelet's
+ * default. */
 static const char *attribute_value(const struct settings *s, enum setting what)
 {
 	const struct setting_row *row = &settings_table[what];
@@ -96,7 +99,7 @@ static void add_settings_attributes(struct doc *list, const struct settings *s, 
 
 /* ---- the node's pods */
 
-/* An empty text and no vectors are not published. */
+/* An empty fingerprint, and a placement without metadata and vectors, are not published. */
 struct pod_attributes {
 	enum fingerprint_method method;
 	char fingerprint[FINGERPRINT_SIZE];
@@ -108,6 +111,7 @@ static void pod_attributes_release(struct pod_attributes *pods)
 	placement_release(&pods->placement);
 }
 
+/* The placement means something only under policy single-numa-node, where each container is on one NUMA node. */
 static void find_placement(
 	const struct node_state *node, unsigned zones, struct placement *ret, struct notes *notes)
 {
@@ -143,15 +147,15 @@ static void add_attributes(
 	struct doc *object, const struct node_state *node, const struct pod_attributes *pods, unsigned zones)
 {
 	struct doc *list = doc_add_list(object, "attributes");
-	bool known = *pods->fingerprint != '\0';
+	bool has_fingerprint = *pods->fingerprint != '\0';
 	struct err caution;
 
 	add_settings_attributes(list, &node->settings, zones);
 	kubelet_release_caution(settings_kubelet(&node->settings), &caution);
 	add_nrt_attribute_if(list, caution.text[0] != '\0', CAUTION_ATTRIBUTE, caution.text);
-	add_nrt_attribute_if(list, known, FINGERPRINT_ATTRIBUTE, pods->fingerprint);
+	add_nrt_attribute_if(list, has_fingerprint, FINGERPRINT_ATTRIBUTE, pods->fingerprint);
 	add_nrt_attribute_if(
-		list, known, FINGERPRINT_METHOD_ATTRIBUTE, fingerprint_method_names[pods->method]);
+		list, has_fingerprint, FINGERPRINT_METHOD_ATTRIBUTE, fingerprint_method_names[pods->method]);
 	add_nrt_attribute_if(list, *pods->placement.metadata != '\0', PLACEMENT_METADATA_ATTRIBUTE,
 		pods->placement.metadata);
 }
@@ -190,7 +194,10 @@ static void add_nrt_metadata(
  * the plain names, so the list has both. */
 static void add_topology_policies(struct doc *object, const struct settings *s)
 {
-	static const char *const entries[TOPOLOGY_MANAGER_POLICY_COUNT][3] = {
+	static const struct {
+		const char *container_level, *pod_level;
+		const char *plain; /* NULL = no further name */
+	} entries[TOPOLOGY_MANAGER_POLICY_COUNT] = {
 		[TOPOLOGY_MANAGER_NONE] = {"None", "None", NULL},
 		[TOPOLOGY_MANAGER_BEST_EFFORT] = {"BestEffortContainerLevel", "BestEffortPodLevel",
 			"BestEffort"},
@@ -199,15 +206,16 @@ static void add_topology_policies(struct doc *object, const struct settings *s)
 		[TOPOLOGY_MANAGER_SINGLE_NUMA_NODE] = {"SingleNUMANodeContainerLevel",
 			"SingleNUMANodePodLevel", NULL},
 	};
-	const char *const *names = entries[s->topology.policy];
+	enum topology_manager_policy policy = s->topology.policy;
+	bool pod_level = s->topology.scope == TOPOLOGY_SCOPE_POD;
 	struct doc *list;
 
-	if (s->topology.policy == TOPOLOGY_MANAGER_UNKNOWN)
+	if (policy == TOPOLOGY_MANAGER_UNKNOWN)
 		return;
 	list = doc_add_list(object, "topologyPolicies");
-	doc_add_string(list, NULL, names[s->topology.scope == TOPOLOGY_SCOPE_POD]);
-	if (names[2])
-		doc_add_string(list, NULL, names[2]);
+	doc_add_string(list, NULL, pod_level ? entries[policy].pod_level : entries[policy].container_level);
+	if (entries[policy].plain)
+		doc_add_string(list, NULL, entries[policy].plain);
 }
 
 /* ---- zones */
@@ -256,14 +264,15 @@ static void add_zone_amount(
 	doc_add_quantity(map, "available", amount->available);
 }
 
-/* `all_cpus`: the allocatable CPUs include the reserved ones. */
-static void add_zone_resources(struct doc *zone, const struct inventory *inv, size_t node, bool all_cpus)
+/* Koordinator subtracts the reserved CPUs itself: for Koordinator they are allocatable. */
+static void add_zone_resources(
+	struct doc *zone, const struct inventory *inv, size_t node, bool for_koordinator)
 {
 	struct doc *list = doc_add_list(zone, "resources");
 
 	for (size_t i = 0; i < inv->n_resources; i++) {
 		const struct inventory_amount *amount = inventory_amount(inv, node, i);
-		bool all = all_cpus && !strcmp(inv->resources[i], "cpu");
+		bool all = for_koordinator && !strcmp(inv->resources[i], "cpu");
 
 		if (amount->present)
 			add_zone_amount(list, inv->resources[i], amount,
@@ -305,7 +314,7 @@ static void add_node_zone(struct doc *zones, const struct node_state *node, cons
 	add_zone_resources(zone, &node->inventory, (size_t)at, for_koordinator);
 }
 
-/* The highest id that can be published, plus one. */
+/* The highest id that can be published, plus one. The machine lists its nodes by ascending id. */
 static unsigned count_node_zones(const struct machine *m, struct notes *notes)
 {
 	unsigned zones = 0;
@@ -356,7 +365,7 @@ static bool is_same_root(const struct pci_device *a, const struct pci_device *b)
 	return a->root_known && b->root_known && pci_root_compare(&a->root, &b->root) == 0;
 }
 
-static bool is_below(
+static bool is_device_below_root(
 	const struct node_state *node, const struct device_ref *ref, const struct pci_device *root)
 {
 	const struct pci_address *address =
@@ -366,7 +375,8 @@ static bool is_below(
 	return d && is_same_root(d, root);
 }
 
-/* The amounts of a resource below the root, as those of NUMA nodes are counted. */
+/* The amounts of a resource below the root. Held devices that are no longer registered count only as capacity,
+ * as in the amounts of NUMA nodes. */
 static struct inventory_amount count_root_devices(
 	const struct root_devices *devices, const char *resource, const struct pci_device *root)
 {
@@ -377,7 +387,7 @@ static struct inventory_amount count_root_devices(
 	for (at = device_index_range(registered, resource, &end); at < end; at++) {
 		const struct device_ref *ref = &registered->items[at];
 
-		if (!is_below(devices->node, ref, root))
+		if (!is_device_below_root(devices->node, ref, root))
 			continue;
 		amount.allocatable += QTY_UNIT;
 		if (!device_index_find(held, resource, ref->id))
@@ -386,7 +396,7 @@ static struct inventory_amount count_root_devices(
 	amount.capacity = amount.allocatable;
 	for (at = device_index_range(held, resource, &end); at < end; at++)
 		if (!device_index_find(registered, resource, held->items[at].id) &&
-			is_below(devices->node, &held->items[at], root))
+			is_device_below_root(devices->node, &held->items[at], root))
 			amount.capacity += QTY_UNIT;
 	return amount;
 }
@@ -395,7 +405,10 @@ static struct inventory_amount count_root_devices(
 static void add_root_attributes(
 	struct doc *zone, const struct pci_devices *all, const struct pci_device *root)
 {
-	static const char *const names[PCI_KIND_COUNT] = {"gpus", "accelerators", "nics", "nvmes"};
+	static const char *const names[PCI_KIND_COUNT] = {[PCI_GPU] = "gpus",
+		[PCI_ACCELERATOR] = "accelerators",
+		[PCI_NIC] = "nics",
+		[PCI_NVME] = "nvmes"};
 	struct doc *list = doc_add_list(zone, "attributes");
 
 	for (enum pci_kind kind = 0; kind < PCI_KIND_COUNT; kind++) {
@@ -454,6 +467,7 @@ static void add_root_zones(struct doc *zones, const struct node_state *node)
 	CLEANUP(freep) const struct pci_device **roots = xcalloc(all->n_items + 1, sizeof(*roots));
 	size_t n = 0;
 
+	/* roots[]: the first device of each root */
 	for (size_t i = 0; i < all->n_items; i++) {
 		bool is_first = all->items[i].root_known;
 

@@ -20,8 +20,8 @@ static void add_policies(const struct settings *s, struct doc *spec)
 			map, "TopologyManagerPolicy", topology_manager_policy_names[s->topology.policy]);
 }
 
-/* The shared pool without the reserved CPUs and those of claims: a new bitmap, NULL = unknown. */
-static void find_free(const struct node_state *node, hwloc_bitmap_t *ret)
+/* The CPUs of the shared pool that are neither reserved nor held by claims: a new bitmap, NULL = unknown. */
+static void find_free_cpus(const struct node_state *node, hwloc_bitmap_t *ret)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t free = NULL;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t of_claims = claims_cpus(&node->claims);
@@ -44,7 +44,7 @@ static void add_cpu_resource(
 	CLEANUP(freep) char *text = NULL;
 	struct doc *resources, *cpu;
 
-	find_free(node, &free);
+	find_free_cpus(node, &free);
 	if (!free)
 		notes_add(notes, "numares has no free CPU: the free CPUs are unknown");
 	text = free ? cpuset_print(free) : xstrdup("");
@@ -54,7 +54,7 @@ static void add_cpu_resource(
 	doc_add_number(cpu, "capacity", (int64_t)n_cpus);
 }
 
-/* Like the kubelet, only the CPUs of NUMA nodes. */
+/* Adds and counts only the CPUs of NUMA nodes, as the kubelet does. */
 static void add_cpu_detail(const struct machine *m, struct doc *spec, size_t *ret_n)
 {
 	struct doc *detail = doc_add_map(spec, "cpuDetail");
@@ -116,6 +116,7 @@ static void add_numatopology_pods(const struct allocations *a, struct doc *spec)
 	}
 }
 
+/* numatopology_render() makes podAllocations the last member of the spec: removing it moves no other member. */
 void numatopology_remove_pods(struct doc *object)
 {
 	DOC_FOREACH (spec, object) {

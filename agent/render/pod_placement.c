@@ -23,15 +23,18 @@ static const char leb89_alphabet[] =
 
 _Static_assert(sizeof(leb89_alphabet) == LEB89_TERMINALS + LEB89_CONTINUATIONS + 1, "LEB89 has 89 symbols");
 
+/* A number below 64 is one terminal character. Of a larger number minus 64, the remainder by 64 is the terminal
+ * character, and the quotient stands before it in base 25, highest digit first. */
 void placement_leb89(uint32_t value, struct strbuf *out)
 {
-	char digits[LEB89_DIGITS_MAX];
+	char digits[LEB89_DIGITS_MAX]; /* lowest first */
+	uint32_t terminal = value;
 	size_t n = 0;
 
 	if (value >= LEB89_TERMINALS) {
 		uint32_t rest = (value - LEB89_TERMINALS) / LEB89_TERMINALS;
 
-		value = (value - LEB89_TERMINALS) % LEB89_TERMINALS;
+		terminal = (value - LEB89_TERMINALS) % LEB89_TERMINALS;
 		do {
 			digits[n++] = leb89_alphabet[LEB89_TERMINALS + rest % LEB89_CONTINUATIONS];
 			rest /= LEB89_CONTINUATIONS;
@@ -39,7 +42,7 @@ void placement_leb89(uint32_t value, struct strbuf *out)
 	}
 	while (n > 0)
 		strbuf_addch(out, digits[--n]);
-	strbuf_addch(out, leb89_alphabet[value]);
+	strbuf_addch(out, leb89_alphabet[terminal]);
 }
 
 /* ---- placement: containers */
@@ -65,7 +68,7 @@ int placement_hash(const char *namespace, const char *pod, const char *container
 	return 0;
 }
 
-static int set_error(const struct allocation *a, const char *why, struct err *err)
+static int set_container_error(const struct allocation *a, const char *why, struct err *err)
 {
 	return err_set(
 		err, -EINVAL, "container '%s' of pod '%s/%s' %s", a->container, a->namespace, a->pod, why);
@@ -80,9 +83,9 @@ static int node_of_cpus(const struct allocation *a, const struct machine *m, int
 		const struct cpu *cpu = machine_cpu(m, (unsigned)id);
 
 		if (!cpu || cpu->numa == MACHINE_NONE)
-			return set_error(a, "holds a CPU of no NUMA node", err);
+			return set_container_error(a, "holds a CPU of no NUMA node", err);
 		if (node != NO_NODE && node != cpu->numa)
-			return set_error(a, "holds CPUs of several NUMA nodes", err);
+			return set_container_error(a, "holds CPUs of several NUMA nodes", err);
 		node = cpu->numa;
 	}
 	*ret = node;
@@ -94,7 +97,7 @@ static int node_of_block(
 	const struct allocation *a, hwloc_const_bitmap_t nodes, const char *why, int *ret, struct err *err)
 {
 	if (hwloc_bitmap_weight(nodes) != 1)
-		return set_error(a, why, err);
+		return set_container_error(a, why, err);
 	*ret = hwloc_bitmap_first(nodes);
 	return 0;
 }
@@ -127,7 +130,7 @@ static int add_placed_container(const struct allocation *a, const struct machine
 	if (r < 0 || node == NO_NODE)
 		return r;
 	if ((unsigned)node >= n_nodes || machine_node_index(m, (unsigned)node) < 0)
-		return set_error(a, "is on a NUMA node that is not published", err);
+		return set_container_error(a, "is on a NUMA node that is not published", err);
 	if (!*a->namespace || !*a->pod || a->named_by_logs)
 		return err_set(err, -EINVAL, "the names of the pods that hold something are not known");
 	c.node = (unsigned)node;
@@ -153,7 +156,8 @@ static int remove_duplicates(struct container *list, size_t *n, struct err *err)
 	for (size_t i = 0; i < *n; i++) {
 		if (kept > 0 && list[kept - 1].hash == list[i].hash) {
 			if (list[kept - 1].node != list[i].node)
-				return set_error(list[i].allocation, "is listed on several NUMA nodes", err);
+				return set_container_error(
+					list[i].allocation, "is listed on several NUMA nodes", err);
 			continue;
 		}
 		list[kept++] = list[i];
@@ -211,6 +215,7 @@ int placement_encode(const struct allocations *a, const struct machine *m, unsig
 	int r = 0;
 
 	p.vectors = xcalloc(n_nodes + 1u, sizeof(*p.vectors));
+	/* Without a container's name the item is of the pod as a whole. */
 	for (size_t i = 0; r == 0 && i < a->n_items; i++)
 		if (*a->items[i].container && !a->items[i].unlisted)
 			r = add_placed_container(&a->items[i], m, n_nodes, list, &n, err);

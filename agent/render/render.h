@@ -25,7 +25,7 @@ struct nrt_config {
 };
 
 /*
- * Renders the object, by rules that its readers require (DESIGN.md, "What is published"):
+ * Renders the object, by rules that its readers require (nrtd-object(7)):
  *   - "Node" zones first, node-<id> for every id from 0 to the highest, ascending: an id that the machine
  *     does not have becomes a zone without resources, because readers index their zone list by id;
  *   - a NUMA node above NRT_MAX_NODE_ID cannot be published; it is omitted, with a note;
@@ -85,7 +85,7 @@ void numatopology_remove_pods(struct doc *object);
 #define KOORDINATOR_MAX_BYTES (240u << 10)
 
 /*
- * Renders the annotations as koordlet does for its scheduler's plugin NodeNUMAResource (koordinator v1.6.0,
+ * Renders the annotations as koordlet does for its scheduler's plugin NodeNUMAResource (koordinator v1.8.0,
  * pkg/koordlet/statesinformer/impl, pkg/scheduler/plugins/nodenumaresource/topology_options.go): *ret is a
  * map of strings.
  *   - cpu-topology: NUMA node, socket and core of each CPU. Sockets and cores are numbered in the order of
@@ -97,9 +97,9 @@ void numatopology_remove_pods(struct doc *object);
  *   - cpu-shared-pools, be-cpu-shared-pools: the CPUs of each NUMA node that no pod holds, including the
  *     reserved CPUs.
  *
- * The plugin subtracts the CPUs of the first three from the CPUs that it may bind, and newer releases also
- * from each zone's allocatable CPUs. So the allocatable CPUs of such an object's zones must include the
- * reserved CPUs, as koordlet's do; otherwise the reserved CPUs would be subtracted twice.
+ * The plugin subtracts the reserved CPUs and the CPUs of pod-cpu-allocs from the CPUs that it may bind, and
+ * 1.8.0 also from each zone's allocatable CPUs. So the allocatable CPUs of such an object's zones must
+ * include the reserved CPUs, as koordlet's do; otherwise the reserved CPUs would be subtracted twice.
  *
  * The map is empty, with a note, if it is unknown who holds CPUs or which CPUs are reserved (the plugin would
  * bind pods to CPUs that other pods hold; without cpu-topology it binds none), or if the annotations exceed
@@ -203,7 +203,7 @@ struct shape_headroom {
 	size_t stranded; /* CPUs: node_admission_copies_stranded_cpus() */
 };
 
-/* The node's headroom, for metrics. */
+/* How much of the node can still be requested, for metrics: the largest pods, and copies of the configured shapes. */
 struct headroom {
 	size_t max_exclusive
 		[HINTS_MAX_NUMA_LABELS]; /* on at most 1, 2, ... NUMA nodes; as in the Node's labels */

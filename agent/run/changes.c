@@ -27,8 +27,8 @@ void changes_release(struct changes *c)
 	node_facts_release(&c->reported);
 }
 
-/* The facts of the published text; those of `node` if there is no text or this nrtd cannot read it. */
-static void find_reported_facts(struct changes *c, const struct changes_input *in)
+/* Sets c->reported to the facts of the published text; to those of in->node if there is no text or this nrtd cannot read it. */
+static void init_reported_facts(struct changes *c, const struct changes_input *in)
 {
 	CLEANUP(node_state_release) struct node_state published;
 	const struct derive_config config = {.reserved_named = false};
@@ -42,10 +42,10 @@ static void find_reported_facts(struct changes *c, const struct changes_input *i
 	c->known = true;
 }
 
-/* Does not depend on the order of the facts. */
+/* Does not depend on the order of the facts. Not 0 without facts: 0 stands for no facts yet. */
 static uint64_t hash_facts(const struct node_facts *f)
 {
-	uint64_t sum = 1 + f->devices_known;
+	uint64_t sum = f->devices_known ? 2 : 1;
 
 	for (size_t i = 0; i < f->n_items; i++) {
 		const char *value = fact_text(&f->items[i]);
@@ -57,7 +57,7 @@ static uint64_t hash_facts(const struct node_facts *f)
 }
 
 /* Returns whether the Event was written. */
-static bool send(struct changes *c, const struct changes_input *in, const struct node_event *event,
+static bool send_event(struct changes *c, const struct changes_input *in, const struct node_event *event,
 	uint64_t now_ms, uint64_t *ret_again_ms)
 {
 	struct err err = {""};
@@ -88,7 +88,7 @@ static void report_section(struct changes *c, const struct changes_input *in, co
 		&c->reported, now, section, NODE_EVENT_NOTE_MAX - 40, &note, &event.warning);
 
 	event.note = note.text;
-	if (n == 0 || send(c, in, &event, now_ms, ret_again_ms))
+	if (n == 0 || send_event(c, in, &event, now_ms, ret_again_ms))
 		node_facts_replace(&c->reported, now, section);
 }
 
@@ -103,14 +103,16 @@ void changes_update(
 	if (!in->config->on || !in->target->write_event || !in->found_state)
 		return;
 	if (!c->known)
-		find_reported_facts(c, in);
-	c->file_removed |= in->file_missing && !c->file_missing;
+		init_reported_facts(c, in);
+	if (in->file_missing && !c->file_missing)
+		c->file_removed = true;
 	c->file_missing = in->file_missing;
-	if (c->file_removed && send(c, in, &removed, now_ms, ret_again_ms))
+	if (c->file_removed && send_event(c, in, &removed, now_ms, ret_again_ms))
 		c->file_removed = false;
 	node_facts_add_all(&now, in->node);
 	node_facts_keep(&now, &c->reported);
 	hash = hash_facts(&now);
+	/* The time for which a change must last begins again at each further change. */
 	if (hash != c->pending) {
 		c->pending = hash;
 		c->since_ms = now_ms;

@@ -19,12 +19,12 @@ struct changes_config {
 
 /* Zeroed is the start. */
 struct changes {
-	bool known;                 /* `reported` */
+	bool known;                 /* `reported` is set */
 	struct node_facts reported; /* what was reported last */
 	bool file_missing;          /* a state file, at the last call */
-	bool file_removed;          /* and this was not reported yet */
-	uint64_t pending;           /* hash of the facts that differ from those reported */
-	uint64_t since_ms;          /* when they became so */
+	bool file_removed;          /* a state file was removed, and no Event was written about this yet */
+	uint64_t pending;           /* hash of the facts at the last call; 0 = no call yet */
+	uint64_t since_ms;          /* since when the facts have this hash */
 	struct err error;           /* the last logged failure */
 };
 

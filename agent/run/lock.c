@@ -67,7 +67,7 @@ static void write_pid(int fd)
 	int n = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
 	bool written = ftruncate(fd, 0) == 0 && pwrite(fd, pid, (size_t)n, 0) == n;
 
-	/* A truncated number would be another process. */
+	/* A part of the number would name another process: remove it. If this fails too, there is nothing left to do. */
 	if (!written && ftruncate(fd, 0) < 0)
 		return;
 }

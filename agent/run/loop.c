@@ -35,8 +35,10 @@ enum cause { CAUSE_START, CAUSE_FILES, CAUSE_TIMER, CAUSE_RELOAD, CAUSE_HARDWARE
 /* Read by the HTTP server's thread. */
 struct health {
 	pthread_mutex_t lock;
-	uint64_t heartbeat; /* when the loop last ran */
-	bool worker_stuck, waiting, published;
+	uint64_t heartbeat;     /* when the loop last ran */
+	bool worker_stuck;      /* the current run exceeds its maximum duration */
+	bool waiting;           /* another nrtd holds the lock */
+	bool published;         /* at least once since the start */
 	uint64_t failing_since; /* 0 = not failing */
 	uint64_t run_since;     /* beginning of the current run; 0 = none */
 	struct err reason;      /* the last failure */
@@ -57,18 +59,20 @@ struct loop {
 	struct http_server *http;
 	struct health health;
 	int lock_fd, uevents_fd;
-	bool forget, http_failed, lock_waited;
+	bool forget;                   /* the next run reads and writes everything again */
+	bool http_failed, lock_waited; /* and this was logged */
 	uint64_t
 		ready_by; /* when READY is sent at the latest, after the start or a reload; 0 = READY was sent */
 	bool trim_due; /* a run has sent a request since memory was last trimmed, or has ended TRIM_MS later */
 	uint64_t trimmed_at;
-	uint64_t since;             /* first sign of the change that the current run answers */
-	bool changed;               /* the current run answers a change */
-	bool answer_due;            /* the pod-resources API has not answered the last run yet */
-	uint64_t run_at;            /* beginning of the current run */
-	bool failing, recovery_due; /* since the last success; and the failure was logged */
-	struct err last_error;
-	struct err end; /* why the loop ends by itself */
+	uint64_t since;        /* first sign of the change that the current run answers */
+	bool changed;          /* the current run answers a change */
+	bool answer_due;       /* the pod-resources API has not answered the last run yet */
+	uint64_t run_at;       /* beginning of the current run */
+	bool failing;          /* a run has failed since the last success */
+	bool recovery_due;     /* and the failure was logged, so that the recovery is logged, too */
+	struct err last_error; /* the last logged failure */
+	struct err end;        /* why the loop ends by itself */
 	struct logged_failure logged[4];
 };
 
@@ -93,7 +97,12 @@ static bool loop_is_healthy(void *ctx, struct strbuf *line)
 	late = now_ms() - l->health.heartbeat > HEARTBEAT_MS;
 	stuck = l->health.worker_stuck;
 	pthread_mutex_unlock(&l->health.lock);
-	strbuf_addstr(line, late ? "the loop is stuck" : stuck ? "a run does not end" : "ok");
+	if (late)
+		strbuf_addstr(line, "the loop is stuck");
+	else if (stuck)
+		strbuf_addstr(line, "a run does not end");
+	else
+		strbuf_addstr(line, "ok");
 	return !late && !stuck;
 }
 
@@ -149,9 +158,9 @@ static int set_timer(sd_event_source *timer, uint64_t at_ms)
 {
 	int r = sd_event_source_set_time(timer, at_ms > UINT64_MAX / 1000 ? UINT64_MAX : at_ms * 1000);
 
-	return r < 0 ? r
-		     : sd_event_source_set_enabled(
-			       timer, at_ms == SCHEDULE_NEVER ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+	if (r < 0)
+		return r;
+	return sd_event_source_set_enabled(timer, at_ms == SCHEDULE_NEVER ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
 static void set_running(struct loop *l, uint64_t since)
@@ -196,11 +205,13 @@ static void log_failure(struct loop *l, const struct err *err, uint64_t now)
 
 	l->failing = true;
 	for (size_t i = 0; i < ARRAY_SIZE(l->logged); i++) {
-		struct logged_failure *s = &l->logged[i];
+		struct logged_failure *logged = &l->logged[i];
 
-		if (s->at && now - s->at < REPEAT_LOG_MS && text_same_but_numbers(err->text, s->err.text))
+		if (logged->at && now - logged->at < REPEAT_LOG_MS &&
+			text_same_but_numbers(err->text, logged->err.text))
 			return;
-		oldest = s->at < oldest->at ? s : oldest;
+		if (logged->at < oldest->at)
+			oldest = logged;
 	}
 	log_error("%s", err->text);
 	*oldest = (struct logged_failure){*err, now};
@@ -254,10 +265,12 @@ static void end_wait_for_ready(struct loop *l, uint64_t now)
 static void update_health(struct loop *l, const struct reconcile_result *result, uint64_t now)
 {
 	bool failed = result->err.text[0] != '\0';
+	enum publish_outcome nrt = result->publish.nrt;
+	bool nrt_failed = nrt != PUBLISH_UNCHANGED && nrt != PUBLISH_DEFERRED && nrt != PUBLISH_WRITTEN;
 
 	pthread_mutex_lock(&l->health.lock);
-	if (result->observed && result->publish.nrt <= PUBLISH_WRITTEN && !failed)
-		l->health.published = l->health.published || result->publish.current || wrote_object(result);
+	if (result->observed && !nrt_failed && !failed && (result->publish.current || wrote_object(result)))
+		l->health.published = true;
 	/* A run during a backoff neither fails nor recovers. */
 	if (result->observed && result->publish.current)
 		l->health.failing_since = 0;
@@ -285,13 +298,25 @@ static void watch_files(struct loop *l, const struct reconcile_result *result)
 static void check_worker(struct loop *l, uint64_t now)
 {
 	bool stuck = l->schedule.running && now - l->run_at > or_default(l->config->run_max_ms, RUN_MAX_MS);
+	bool pings = sd_event_get_watchdog(l->event) > 0, must_ping = !stuck;
 
-	if (stuck == (sd_event_get_watchdog(l->event) > 0))
-		sd_event_set_watchdog(l->event, !stuck);
+	if (pings != must_ping)
+		sd_event_set_watchdog(l->event, must_ping);
 	pthread_mutex_lock(&l->health.lock);
 	l->health.heartbeat = now;
 	l->health.worker_stuck = stuck;
 	pthread_mutex_unlock(&l->health.lock);
+}
+
+static bool sent_request(enum publish_outcome outcome)
+{
+	return outcome != PUBLISH_UNCHANGED && outcome != PUBLISH_DEFERRED;
+}
+
+static bool run_sent_request(const struct publish_result *p)
+{
+	return sent_request(p->nrt) || sent_request(p->node) || sent_request(p->taint) ||
+	       sent_request(p->numatopology) || sent_request(p->pods);
 }
 
 static int on_run_ended(sd_event_source *source, int fd, uint32_t events, void *user)
@@ -313,11 +338,9 @@ static int on_run_ended(sd_event_source *source, int fd, uint32_t events, void *
 	schedule_end(&l->schedule, wrote_object(&result), result.call_again_ms);
 	l->answer_due = result.answer_due;
 	check_worker(l, now);
-	l->trim_due = l->trim_due || result.publish.nrt > PUBLISH_DEFERRED ||
-		      result.publish.node > PUBLISH_DEFERRED || result.publish.taint > PUBLISH_DEFERRED ||
-		      result.publish.numatopology > PUBLISH_DEFERRED ||
-		      result.publish.pods > PUBLISH_DEFERRED ||
-		      now - l->trimmed_at >= or_default(l->config->trim_ms, TRIM_MS);
+	if (run_sent_request(&result.publish) ||
+		now - l->trimmed_at >= or_default(l->config->trim_ms, TRIM_MS))
+		l->trim_due = true;
 	if (wrote_object(&result) && l->changed)
 		metrics_observe(l->config->metrics, METRIC_CHANGE_SECONDS, 0,
 			(double)(result.published_ms - l->since) / 1000);
@@ -363,6 +386,7 @@ static int on_uevents(sd_event_source *source, int fd, uint32_t events, void *us
 	return run_if_due(l);
 }
 
+/* The pod-resources API has answered after the run that asked has ended. */
 static int on_late_answer(sd_event_source *source, int fd, uint32_t events, void *user)
 {
 	struct loop *l = user;
@@ -429,6 +453,7 @@ static int start_worker(struct loop *l)
 	return run_if_due(l);
 }
 
+/* Starts the worker once nrtd has the lock. While another nrtd holds the lock, returns 0: on_tick() tries again. */
 static int try_lock(struct loop *l)
 {
 	struct err err = {""};
@@ -620,7 +645,6 @@ int loop_run(const struct loop_config *config, struct err *err)
 	expect_ready(&l, now_ms());
 	resident_prepare();
 	r = observe_prepare(&config->reconciler->config->observe, err); /* no thread runs yet */
-
 	if (r == 0)
 		r = sources_call_in_background(&config->reconciler->sources, err);
 	if (r < 0)

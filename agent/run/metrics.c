@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/http/exposition.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 
 #define GAUGES_MAX (1u << 20)
@@ -130,16 +131,17 @@ struct metrics {
 
 /* ---- life */
 
-static size_t n_values(const struct metrics *m, enum metric metric, unsigned which)
+/* The number of values of a metric's first (0) or second (1) label; 1 for no label. */
+static size_t count_label_values(const struct metrics *m, enum metric metric, unsigned which)
 {
 	enum label label = value_lists[metric][which];
 
 	return label == NO_LABEL ? 1 : m->labels[label].n;
 }
 
-static size_t n_series(const struct metrics *m, enum metric metric)
+static size_t count_series(const struct metrics *m, enum metric metric)
 {
-	return n_values(m, metric, 0) * n_values(m, metric, 1);
+	return count_label_values(m, metric, 0) * count_label_values(m, metric, 1);
 }
 
 void metrics_new(const struct metrics_labels *labels, struct metrics **ret)
@@ -159,13 +161,13 @@ void metrics_new(const struct metrics_labels *labels, struct metrics **ret)
 	m->labels[STATE] = labels->states;
 	m->labels[CAUSE] = labels->causes;
 	for (enum metric i = 0; i < METRIC_COUNT; i++) {
-		size_t n = n_series(m, i);
+		size_t n = count_series(m, i);
 
 		m->values[i] = xcalloc(n, sizeof(*m->values[i]));
 		m->histograms[i] = xcalloc(families[i].kind == HISTOGRAM ? n : 1, sizeof(*m->histograms[i]));
 	}
 	for (size_t i = 0; i < m->labels[TARGET].n; i++)
-		m->values[METRIC_LAST_SUCCESS][i] = -INFINITY; /* the time of the last success */
+		m->values[METRIC_LAST_SUCCESS][i] = -INFINITY; /* no success yet */
 	*ret = TAKE(m);
 }
 
@@ -188,16 +190,17 @@ void metrics_free(struct metrics *m)
 
 /* ---- measuring */
 
-static size_t series(const struct metrics *m, enum metric metric, unsigned label1, unsigned label2)
+/* The index into m->values[metric] and m->histograms[metric]. */
+static size_t series_index(const struct metrics *m, enum metric metric, unsigned label1, unsigned label2)
 {
 	assert(metric < METRIC_COUNT);
-	assert(label1 < n_values(m, metric, 0) && label2 < n_values(m, metric, 1));
-	return label1 * n_values(m, metric, 1) + label2;
+	assert(label1 < count_label_values(m, metric, 0) && label2 < count_label_values(m, metric, 1));
+	return label1 * count_label_values(m, metric, 1) + label2;
 }
 
 void metrics_count(struct metrics *m, enum metric metric, unsigned label1, unsigned label2)
 {
-	size_t at = series(m, metric, label1, label2);
+	size_t at = series_index(m, metric, label1, label2);
 
 	pthread_mutex_lock(&m->lock);
 	m->values[metric][at] += 1;
@@ -206,7 +209,7 @@ void metrics_count(struct metrics *m, enum metric metric, unsigned label1, unsig
 
 void metrics_observe(struct metrics *m, enum metric metric, unsigned label1, double seconds)
 {
-	struct histogram *h = &m->histograms[metric][series(m, metric, label1, 0)];
+	struct histogram *h = &m->histograms[metric][series_index(m, metric, label1, 0)];
 	size_t bucket = 0;
 
 	assert(families[metric].kind == HISTOGRAM);
@@ -221,24 +224,24 @@ void metrics_observe(struct metrics *m, enum metric metric, unsigned label1, dou
 
 void metrics_set_source(struct metrics *m, unsigned source, unsigned state)
 {
-	size_t row = series(m, METRIC_SOURCE_STATE, source, 0);
+	size_t row = series_index(m, METRIC_SOURCE_STATE, source, 0);
 
 	pthread_mutex_lock(&m->lock);
 	for (unsigned i = 0; i < m->labels[STATE].n; i++)
-		m->values[METRIC_SOURCE_STATE][row + i] = i == state;
+		m->values[METRIC_SOURCE_STATE][row + i] = i == state ? 1 : 0;
 	pthread_mutex_unlock(&m->lock);
 }
 
 void metrics_succeeded(struct metrics *m, unsigned target, double now)
 {
-	size_t at = series(m, METRIC_LAST_SUCCESS, target, 0);
+	size_t at = series_index(m, METRIC_LAST_SUCCESS, target, 0);
 
 	pthread_mutex_lock(&m->lock);
 	m->values[METRIC_LAST_SUCCESS][at] = now;
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* Moves `text` to *slot; a text above GAUGES_MAX leaves the old one. */
+/* Exchanges `text` and *slot, so that the caller releases the old text. A text above GAUGES_MAX is not used. */
 static void replace_text(struct metrics *m, struct strbuf *slot, struct strbuf *text)
 {
 	struct strbuf old;
@@ -254,47 +257,49 @@ static void replace_text(struct metrics *m, struct strbuf *slot, struct strbuf *
 
 static qty_t quantity_of(const struct inventory_amount *a, size_t family)
 {
-	return family == RESOURCE_CAPACITY      ? a->capacity
-	       : family == RESOURCE_ALLOCATABLE ? a->allocatable
-						: a->available;
+	if (family == RESOURCE_CAPACITY)
+		return a->capacity;
+	return family == RESOURCE_ALLOCATABLE ? a->allocatable : a->available;
 }
 
 static void print_inventory(const struct inventory *inv, struct strbuf *out)
 {
 	for (size_t family = RESOURCE_CAPACITY; family <= RESOURCE_AVAILABLE; family++) {
 		exposition_head(out, &families[family]);
-		for (size_t i = 0; i < inv->n_nodes * inv->n_resources; i++) {
-			const struct inventory_amount *a = &inv->amounts[i];
+		for (size_t node = 0; node < inv->n_nodes; node++) {
 			char id[16];
 
-			if (!a->present)
-				continue;
-			snprintf(id, sizeof(id), "%u", inv->nodes[i / inv->n_resources].id);
-			exposition_sample(out, &families[family], id, inv->resources[i % inv->n_resources],
-				(double)quantity_of(a, family) / (double)QTY_UNIT);
+			snprintf(id, sizeof(id), "%u", inv->nodes[node].id);
+			for (size_t i = 0; i < inv->n_resources; i++) {
+				const struct inventory_amount *a = inventory_amount(inv, node, i);
+
+				if (a->present)
+					exposition_sample(out, &families[family], id, inv->resources[i],
+						(double)quantity_of(a, family) / (double)QTY_UNIT);
+			}
 		}
 	}
 }
 
-/* Unknown values have no series. */
-static void print_shapes(const struct headroom *headroom, const struct hints_config *shapes, unsigned family,
+/* Unknown values have no series. headroom->shapes[i] belongs to config->shapes[i]. */
+static void print_shapes(const struct headroom *headroom, const struct hints_config *config, unsigned family,
 	struct strbuf *out)
 {
 	if (headroom->n_shapes > 0)
 		exposition_head(out, &families[family]);
 	for (size_t i = 0; i < headroom->n_shapes; i++) {
 		const struct shape_headroom *shape = &headroom->shapes[i];
-		bool is_copies = family == SHAPE_COPIES;
+		bool known = family == SHAPE_COPIES ? shape->copies.known : shape->stranded_known;
+		size_t value = family == SHAPE_COPIES ? shape->copies.n : shape->stranded;
 
-		if (is_copies ? !shape->copies.known : !shape->stranded_known)
-			continue;
-		exposition_sample(out, &families[family], shapes->shapes[i].name, NULL,
-			(double)(is_copies ? shape->copies.n : shape->stranded));
+		if (known)
+			exposition_sample(
+				out, &families[family], config->shapes[i].name, NULL, (double)value);
 	}
 }
 
 static void print_headroom(
-	const struct headroom *headroom, const struct hints_config *shapes, struct strbuf *out)
+	const struct headroom *headroom, const struct hints_config *config, struct strbuf *out)
 {
 	if (headroom->n_max > 0)
 		exposition_head(out, &families[MAX_EXCLUSIVE_CPUS]);
@@ -309,8 +314,8 @@ static void print_headroom(
 		exposition_one(out, &families[STRANDED_CPUS], (double)headroom->stranded);
 	if (headroom->slowest.known)
 		exposition_one(out, &families[SLOWEST_SECONDS], (double)headroom->slowest.time.ns / 1e9);
-	print_shapes(headroom, shapes, SHAPE_COPIES, out);
-	print_shapes(headroom, shapes, SHAPE_STRANDED_CPUS, out);
+	print_shapes(headroom, config, SHAPE_COPIES, out);
+	print_shapes(headroom, config, SHAPE_STRANDED_CPUS, out);
 }
 
 void metrics_set_inventory(struct metrics *m, const struct inventory *inv)
@@ -322,11 +327,11 @@ void metrics_set_inventory(struct metrics *m, const struct inventory *inv)
 }
 
 void metrics_set_headroom(
-	struct metrics *m, const struct headroom *headroom, const struct hints_config *shapes)
+	struct metrics *m, const struct headroom *headroom, const struct hints_config *config)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
 
-	print_headroom(headroom, shapes, &text);
+	print_headroom(headroom, config, &text);
 	replace_text(m, &m->headroom, &text);
 }
 
@@ -353,14 +358,18 @@ static void add_node_memory(const struct node_state *node, size_t at, struct str
 
 static void add_pod_counts(const struct node_state *node, struct strbuf *out)
 {
-	static const char *const names[] = {"local", "remote", "unknown"};
+	enum { LOCAL, REMOTE, UNKNOWN };
+	static const char *const names[] = {[LOCAL] = "local", [REMOTE] = "remote", [UNKNOWN] = "unknown"};
 	size_t counts[ARRAY_SIZE(names)] = {0};
 
 	for (size_t i = 0; i < node->pods_memory.n_items; i++) {
 		const struct pod_memory *p = &node->pods_memory.items[i];
 		unsigned percent = pod_memory_remote_percent(p, &node->machine);
 
-		counts[p->unknown ? 2 : percent > POD_MEMORY_REMOTE_PERCENT ? 1 : 0]++;
+		if (p->unknown)
+			counts[UNKNOWN]++;
+		else
+			counts[percent > POD_MEMORY_REMOTE_PERCENT ? REMOTE : LOCAL]++;
 	}
 	exposition_head(out, &families[POD_MEMORY_PODS]);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -429,26 +438,32 @@ void metrics_set_certificate(struct metrics *m, int64_t until_s)
 
 /* ---- printing */
 
-/* The value of a label in series `at`; NULL = no label, or a value without series. */
+/* The value of a label in the series at `at`; NULL = no label, or a value without series. */
 static const char *label_value(const struct metrics *m, enum metric metric, unsigned which, size_t at)
 {
 	enum label label = value_lists[metric][which];
-	size_t columns = n_values(m, metric, 1);
+	size_t columns = count_label_values(m, metric, 1);
+	size_t row = at / columns, column = at % columns;
 
-	return label == NO_LABEL ? NULL : m->labels[label].names[which == 0 ? at / columns : at % columns];
+	if (label == NO_LABEL)
+		return NULL;
+	return m->labels[label].names[which == 0 ? row : column];
 }
 
-/* Computed from the age, so that a change of the wall clock has no effect. */
-static double success_time(const struct metrics_moment *now, double value)
+/* Unix time of a success at `monotonic_s`, in whole milliseconds; 0 = no success. Computed from the age, so that a change of
+ * the wall clock has no effect. */
+static double success_time(const struct metrics_moment *now, double monotonic_s)
 {
-	return isinf(value) ? 0 : floor((now->wall_s - (now->monotonic_s - value)) * 1000 + 0.5) / 1000;
+	double age_s = now->monotonic_s - monotonic_s;
+
+	return isinf(monotonic_s) ? 0 : floor((now->wall_s - age_s) * 1000 + 0.5) / 1000;
 }
 
 static void add_family(
 	struct strbuf *out, const struct metrics *m, enum metric metric, const struct metrics_moment *now)
 {
 	exposition_head(out, &families[metric]);
-	for (size_t i = 0; i < n_series(m, metric); i++) {
+	for (size_t i = 0; i < count_series(m, metric); i++) {
 		const char *label1 = label_value(m, metric, 0, i), *label2 = label_value(m, metric, 1, i);
 		const struct histogram *h = &m->histograms[metric][i];
 		double value = m->values[metric][i];
@@ -471,11 +486,11 @@ int metrics_render(struct metrics *m, const struct metrics_moment *now, struct s
 	pthread_mutex_lock(&m->lock);
 	for (enum metric i = 0; i < METRIC_COUNT; i++)
 		add_family(out, m, i, now);
-	strbuf_addstr(out, m->inventory.text ? m->inventory.text : "");
-	strbuf_addstr(out, m->headroom.text ? m->headroom.text : "");
-	strbuf_addstr(out, m->pod_memory.text ? m->pod_memory.text : "");
-	strbuf_addstr(out, m->alignment.text ? m->alignment.text : "");
-	strbuf_addstr(out, m->rival.text ? m->rival.text : "");
+	strbuf_addstr(out, text_or_empty(m->inventory.text));
+	strbuf_addstr(out, text_or_empty(m->headroom.text));
+	strbuf_addstr(out, text_or_empty(m->pod_memory.text));
+	strbuf_addstr(out, text_or_empty(m->alignment.text));
+	strbuf_addstr(out, text_or_empty(m->rival.text));
 	exposition_certificate(out, "client", m->certificate_until_s);
 	pthread_mutex_unlock(&m->lock);
 	return strbuf_error(out);

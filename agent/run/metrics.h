@@ -71,9 +71,9 @@ void metrics_succeeded(struct metrics *m, unsigned target, double now);
 /* Sets what each NUMA node has and has free. */
 void metrics_set_inventory(struct metrics *m, const struct inventory *inv);
 
-/* Sets the node's headroom, with the names of the shapes. */
+/* Sets the node's headroom. `config` has the names of its shapes. */
 void metrics_set_headroom(
-	struct metrics *m, const struct headroom *headroom, const struct hints_config *shapes);
+	struct metrics *m, const struct headroom *headroom, const struct hints_config *config);
 
 /* Sets on which NUMA nodes the memory of pods is (node->pods_memory); NULL = unknown. `names`: also a series per
  * pod. */

@@ -34,7 +34,9 @@
 static const char *const source_names[] = {[RECONCILE_SETTINGS] = "kubelet-settings",
 	[RECONCILE_STATE_FILES] = "state-files",
 	[RECONCILE_POD_RESOURCES] = "pod-resources"};
-static const char *const state_names[] = {"absent", "ok", "kept"};
+enum { SOURCE_ABSENT, SOURCE_OK, SOURCE_KEPT };
+static const char *const state_names[] = {
+	[SOURCE_ABSENT] = "absent", [SOURCE_OK] = "ok", [SOURCE_KEPT] = "kept"};
 static const char *const cause_names[] = {"start", "files", "timer", "reload", "hardware"};
 
 const struct metrics_labels reconcile_labels = {
@@ -124,7 +126,8 @@ static int add_cdi_dir(const struct observe_config *config, struct reconcile_res
 	return add_watched_file(ret, config->sysroot, path);
 }
 
-/* The kubelet's state files, its socket, the claims, and the files of its settings. */
+/* The kubelet's state files, its socket, the claims, and the files of its settings. While the kubelet's root leads through
+ * a process that has ended (root_ended), no file below the root can be watched. */
 static int list_files(
 	const struct observe_config *config, const struct observation *o, struct reconcile_result *ret)
 {
@@ -163,10 +166,12 @@ static void list_folder(struct reconciler *r, struct reconcile_result *ret)
 	add_cdi_dir(&r->config->observe, ret);
 }
 
-/* Index into reconcile_labels.states. */
+/* Index into reconcile_labels.states. `kept`: the source does not answer now, and its last answer is used. */
 static unsigned source_state(bool known, bool kept)
 {
-	return known ? 1 + kept : 0;
+	if (!known)
+		return SOURCE_ABSENT;
+	return kept ? SOURCE_KEPT : SOURCE_OK;
 }
 
 static int observe_node(struct reconciler *r, struct observation *o, struct reconcile_result *ret)
@@ -198,17 +203,18 @@ static int observe_node(struct reconciler *r, struct observation *o, struct reco
 
 /* ---- score and render */
 
-/* A hash of everything that the hints are computed from. */
+/* A hash of everything that the hints are computed from: the inventory's document does not contain the release. */
 static uint64_t hash_observation(struct observation *o, const char *nrt_hash)
 {
 	CLEANUP(doc_release) struct doc inventory = DOC_INIT;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SIZE_MAX);
+	const struct settings *s = &o->node.settings;
+	uint64_t release = 1 + s->kubelet_minor + 1000 * s->kubelet_prerelease, hash;
 
 	inventory_to_doc(o, &inventory);
 	json_print_compact(&inventory, &text);
-	return hash_bytes(nrt_hash, strlen(nrt_hash),
-		hash_bytes(text.text, text.len,
-			1 + o->node.settings.kubelet_minor + 1000 * o->node.settings.kubelet_prerelease));
+	hash = hash_bytes(text.text, text.len, release);
+	return hash_bytes(nrt_hash, strlen(nrt_hash), hash);
 }
 
 /* Computes the hints, unless the last run observed the same. */
@@ -245,6 +251,7 @@ static int publish_objects(struct reconciler *r, const struct publish_request *r
 	double start = clock_s(CLOCK_MONOTONIC);
 	int e = r->target.publish(r->target.ctx, request, now_ms, &ret->publish, &ret->err);
 
+	/* With the other outcomes publishing the object took no time. */
 	if (ret->publish.nrt != PUBLISH_UNCHANGED && ret->publish.nrt != PUBLISH_DEFERRED &&
 		ret->publish.nrt != PUBLISH_CONTENDED)
 		metrics_observe(
@@ -263,17 +270,17 @@ static int publish_objects(struct reconciler *r, const struct publish_request *r
 	return e;
 }
 
-/* For the metrics; after publishing, which should not wait for it. */
+/* For the metrics; after publishing, which should not wait for the computation. */
 static void measure_headroom(struct reconciler *r, const struct observation *o)
 {
 	CLEANUP(headroom_release) struct headroom headroom = {0};
 	CLEANUP(pod_alignments_release) struct pod_alignments pods = {0};
-	const struct hints_config *shapes = &r->config->render.hints;
+	const struct hints_config *hints = &r->config->render.hints;
 
 	if (r->headroom_known)
 		return;
-	headroom_find(shapes, &o->node, &headroom);
-	metrics_set_headroom(r->metrics, &headroom, shapes);
+	headroom_find(hints, &o->node, &headroom);
+	metrics_set_headroom(r->metrics, &headroom, hints);
 	if (o->node.allocations.cpus_known) {
 		pod_alignments_find(&o->node, &pods);
 		metrics_set_alignment(r->metrics, &pods);
@@ -281,7 +288,8 @@ static void measure_headroom(struct reconciler *r, const struct observation *o)
 	r->headroom_known = true;
 }
 
-/* Publishes changes at once. `result` of pod_memory_read(). */
+/* Updates r->remote for the object, and requests another run at once if the object has to change. `result`: of
+ * pod_memory_read(). */
 static void update_remote(struct reconciler *r, int result, const struct observation *o, uint64_t now_ms,
 	struct reconcile_result *ret)
 {
@@ -304,13 +312,13 @@ static void measure_pod_memory(
 	if (!c->observe.cgroup || c->pod_memory_ms == 0)
 		return;
 	if (now_ms >= r->pod_memory_at) {
-		if (allocations_hold_cpus_or_memory(a->items, a->n_items))
-			update_remote(r,
-				pod_memory_read(c->observe.sysroot, c->observe.cgroup, &o->node, &err), o,
-				now_ms, ret);
+		if (allocations_hold_cpus_or_memory(a->items, a->n_items)) {
+			int result = pod_memory_read(c->observe.sysroot, c->observe.cgroup, &o->node, &err);
+
+			update_remote(r, result, o, now_ms, ret);
+		}
 		if (*err.text && strcmp(err.text, r->pod_memory_error.text) != 0)
-			log_info("%s; nrtd does not report on which NUMA nodes the memory of pods is",
-				err.text);
+			log_info("%s; nrtd does not report the NUMA nodes of the pods' memory", err.text);
 		r->pod_memory_error = err;
 		metrics_set_pod_memory(r->metrics, *err.text ? NULL : &o->node, c->pod_metrics);
 		r->pod_memory_at = now_ms + c->pod_memory_ms;
@@ -364,6 +372,7 @@ static int render_and_publish(
 		.pods = r->config->render.kai ? &pods : NULL};
 	int e;
 
+	/* The configuration does not name the release. */
 	if (r->config->observe.kubelet.minor == 0) {
 		request.kubelet = r->kubelet;
 		request.release_unknown = r->kubelet.minor == 0;

@@ -53,22 +53,27 @@ int watch_new(struct watch **ret, struct err *err)
 	return 0;
 }
 
-/* The kernel has one watch per folder; several entries share its descriptor. */
-static void drop_entries(struct watch *w, bool keep_watches)
+static void drop_entries(struct watch *w)
 {
-	for (size_t i = 0; i < w->n_entries; i++) {
-		if (!keep_watches)
-			inotify_rm_watch(w->fd, w->entries[i].wd); /* fails if the folder is gone */
+	for (size_t i = 0; i < w->n_entries; i++)
 		free(w->entries[i].name);
-	}
 	w->n_entries = 0;
+}
+
+/* The kernel has one watch per folder, and several entries share its descriptor: removing the watch again fails, and also if
+ * the folder is gone. */
+static void remove_watches(struct watch *w)
+{
+	for (size_t i = 0; i < w->n_entries; i++)
+		inotify_rm_watch(w->fd, w->entries[i].wd);
+	drop_entries(w);
 }
 
 void watch_free(struct watch *w)
 {
 	if (!w)
 		return;
-	drop_entries(w, true);
+	drop_entries(w); /* close() removes the watches */
 	strv_release(&w->files);
 	free(w->entries);
 	close(w->fd);
@@ -97,13 +102,14 @@ static void add_entry(struct watch *w, int wd, const char *name, size_t len, boo
 static int watch_file(struct watch *w, const char *file, struct err *err)
 {
 	char path[PATH_MAX];
-	size_t len = strlen(file), end = len; /* file[0..end) is expected in its folder */
+	size_t len = strlen(file);
+	size_t end = len; /* the first `end` bytes of `file` are the path that is watched for in its folder */
 	bool on_the_way = false;
 
 	if (len >= sizeof(path) || *file != '/')
 		return err_set(err, -EINVAL, "cannot watch '%.200s'", file);
 	for (;;) {
-		size_t slash = end;
+		size_t slash = end; /* length of the folder's path, with its slash */
 		int wd;
 
 		while (slash > 0 && file[slash - 1] != '/')
@@ -125,7 +131,8 @@ static int watch_file(struct watch *w, const char *file, struct err *err)
 	}
 }
 
-/* Watches the file, and tries again if the folder was created just before its parent was watched. */
+/* Watches the file, and tries again if the folder was created just before its parent was watched. A try that adds no entry
+ * found the same parent as the try before. */
 static int watch_file_retry(struct watch *w, const char *file, struct err *err)
 {
 	int r = 0;
@@ -160,7 +167,7 @@ int watch_set(struct watch *w, const struct strv *files, bool *ret_changed, stru
 	if (strv_equal(&w->files, files))
 		return 0;
 	*ret_changed = true;
-	drop_entries(w, false);
+	remove_watches(w);
 	strv_release(&w->files);
 	for (size_t i = 0; i < files->n_items; i++)
 		strv_push(&w->files, files->items[i]);
@@ -181,6 +188,7 @@ static void handle_event(const struct watch *w, const struct inotify_event *even
 
 		if (entry->wd != event->wd || (*entry->name && strcmp(entry->name, name) != 0))
 			continue;
+		/* The kernel has removed the watch, or a folder on the way to a file was created or removed. */
 		if (event->mask & IN_IGNORED || entry->on_the_way)
 			*rearm = true;
 		*changed = true;
@@ -211,7 +219,7 @@ int watch_read(struct watch *w, bool *ret_changed, struct err *err)
 	}
 	if (!rearm)
 		return 0;
-	drop_entries(w, false);
+	remove_watches(w);
 	return watch_all_files(w, err);
 }
 
@@ -262,7 +270,7 @@ int uevents_read(int fd, bool *ret_changed, struct err *err)
 			return 0;
 		if (n < 0 && errno != ENOBUFS)
 			return err_set(err, -errno, "cannot read the kernel's uevents: %s", strerror(errno));
-		/* Messages of processes have the process id in nl_pid. */
+		/* ENOBUFS: messages were lost. Messages of processes have the process id in nl_pid. */
 		if (n < 0 || (from.nl_pid == 0 && uevents_is_hardware(message, (size_t)n)))
 			*ret_changed = true;
 	}

@@ -52,6 +52,7 @@ uint64_t schedule_due(const struct schedule *s)
 void schedule_start(struct schedule *s, uint64_t now, uint64_t *ret_since)
 {
 	*ret_since = s->marked ? s->marked_at : now;
+	/* After a pause no marks are coalesced. */
 	if (!s->has_run || now - s->last_run > 2 * s->coalesce_ms)
 		s->idle_runs = 0;
 	s->marked = false;
@@ -84,7 +85,9 @@ struct worker {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	/* The members below are protected by `lock`. */
-	bool wanted, stop, ended;
+	bool wanted;   /* a run was requested and has not begun */
+	bool stop;     /* the thread must return */
+	bool ended;    /* `result` is of a run that has ended, and was not taken */
 	bool finished; /* the thread has returned, or will do so without waiting */
 	bool forget;
 	uint64_t since_ms, now_ms;

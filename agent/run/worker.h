@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Decides when the next run of reconcile() is due, and runs it in its own thread. So no source and no API
- * server can delay signals, the watchdog or the HTTP endpoint.
+ * Decides when the next run of reconcile() is due, and runs reconcile() in its own thread. A slow source or API server therefore does not
+ * delay signals, the watchdog or the HTTP endpoint.
  */
 #include <stdbool.h>
 #include <stdint.h>
