@@ -40,7 +40,7 @@ static void set_node_domains(struct placement *p, const struct scheduling_constr
 		for (size_t at = 0; at < n_rules; at++)
 			p->single[i * n_rules + at] = i;
 		p->domains[i] = node ? node->domains : p->single + i * n_rules;
-		if (!node && sc->nodes_known)
+		if (!node && sc->nodes_known) /* no such Node: a scheduler binds no pod there */
 			p->nodes[i].admitted = 0;
 	}
 	for (size_t at = 0; at < n_rules && !sc->nodes_known; at++)
@@ -58,19 +58,21 @@ static void fill_node(struct placement *p, size_t i)
 			return;
 		domain_rules_place(p->rules, p->domains[i]);
 		node->placed++;
-		node->replicas += p->placed++ < p->wanted;
+		if (p->placed < p->wanted)
+			node->replicas++;
+		p->placed++;
 	}
 }
 
 /*
- * Pods with affinity to each other all go to the domain of the first copy: places as many copies as possible on the first node, of the
- * domain that admits the most, that takes any. `at` is the index of the rule.
+ * Pods with affinity to each other all go to the domain of the first copy. Finds the domain whose nodes admit the most copies, and places
+ * as many copies as possible on its first node that takes a copy. `at` is the index of the rule.
  */
 static void place_first_node(
 	struct placement *p, const struct domain_rule *rule, size_t at, bool one_per_node)
 {
 	CLEANUP(freep) size_t *per_domain = xcalloc(rule->n_domains + 1, sizeof(*per_domain));
-	size_t best_node = SIZE_MAX;
+	size_t best_domain = DOMAIN_NONE;
 
 	for (size_t i = 0; i < p->n; i++) {
 		size_t domain = p->domains[i][at];
@@ -79,29 +81,27 @@ static void place_first_node(
 			domain_rules_check(p->rules, p->domains[i]) >= 0)
 			continue;
 		per_domain[domain] += one_per_node ? 1 : p->nodes[i].admitted;
-		if (best_node == SIZE_MAX || per_domain[domain] > per_domain[p->domains[best_node][at]])
-			best_node = i;
+		if (best_domain == DOMAIN_NONE || per_domain[domain] > per_domain[best_domain])
+			best_domain = domain;
 	}
-	for (size_t i = 0; i < p->n && best_node != SIZE_MAX; i++)
-		if (p->domains[i][at] == p->domains[best_node][at]) {
+	for (size_t i = 0; i < p->n && best_domain != DOMAIN_NONE && p->placed == 0; i++)
+		if (p->domains[i][at] == best_domain)
 			fill_node(p, i);
-			if (p->placed > 0)
-				break;
-		}
 }
 
+/* With topology spread, a copy on one node may permit another copy on an earlier node: repeats until no copy is placed. */
 static void place_by_rules(struct placement *p)
 {
-	bool again = false;
+	bool has_spread = false;
 	size_t before;
 
 	for (size_t at = 0; at < p->rules->n_items; at++)
-		again |= p->rules->items[at].kind == DOMAIN_SPREAD;
+		has_spread |= p->rules->items[at].kind == DOMAIN_SPREAD;
 	do {
 		before = p->placed;
 		for (size_t i = 0; i < p->n && p->work < WORK_MAX; i++)
 			fill_node(p, i);
-	} while (again && p->placed > before && p->work < WORK_MAX);
+	} while (has_spread && p->placed > before && p->work < WORK_MAX);
 }
 
 static void place_without_rules(struct placement *p)
@@ -127,13 +127,17 @@ bool copies_placement_one_per_node(const struct scheduling_constraints *sc, cons
 
 	if (sc->one_per_node)
 		return true;
-	for (size_t at = 0; at < sc->rules.n_items; at++)
-		if (allows_one_per_domain(&sc->rules.items[at]) &&
-			(found ? found->domains[at] != DOMAIN_NONE : !sc->nodes_known))
+	for (size_t at = 0; at < sc->rules.n_items; at++) {
+		/* Without Node objects each node is a domain. */
+		bool has_domain = found ? found->domains[at] != DOMAIN_NONE : !sc->nodes_known;
+
+		if (has_domain && allows_one_per_domain(&sc->rules.items[at]))
 			return true;
+	}
 	return false;
 }
 
+/* Chooses the domain of copies with affinity to each other, unless pods that match the affinity exist already: then rules decide. */
 static void place_first_of_affinity(struct placement *p)
 {
 	bool one_per_node = false;

@@ -63,11 +63,12 @@ static bool any_port(const struct doc *pod, port_fn *fn, const void *data)
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		const struct doc *list = doc_get(spec, lists[i]);
+		bool are_inits = i == 0;
 
 		DOC_FOREACH_ITEM (container, list) {
 			const struct doc *ports = doc_get(container, "ports");
 
-			if (i == 0 && strcmp(doc_text(container, "restartPolicy"), "Always") != 0)
+			if (are_inits && strcmp(doc_text(container, "restartPolicy"), "Always") != 0)
 				continue;
 			DOC_FOREACH_ITEM (item, ports)
 				if (read_port(item, host_network, &port) && fn(&port, data))
@@ -84,14 +85,17 @@ static bool accept_port(const struct port *port, const void *data)
 	return true;
 }
 
+/* port_fn: `data` is another struct port. */
 static bool is_same_port(const struct port *a, const void *data)
 {
 	const struct port *b = data;
-	bool any = !strcmp(a->ip, "0.0.0.0") || !strcmp(b->ip, "0.0.0.0");
+	bool all_addresses = !strcmp(a->ip, "0.0.0.0") || !strcmp(b->ip, "0.0.0.0");
 
-	return a->number == b->number && !strcmp(a->protocol, b->protocol) && (any || !strcmp(a->ip, b->ip));
+	return a->number == b->number && !strcmp(a->protocol, b->protocol) &&
+	       (all_addresses || !strcmp(a->ip, b->ip));
 }
 
+/* port_fn: whether the other pod has this host port. */
 static bool is_taken(const struct port *port, const void *pod)
 {
 	return any_port(pod, is_same_port, port);
@@ -115,7 +119,7 @@ static bool selects_namespace(
 }
 
 /* Whether the labels have the same value as the term's pod `owner` per key (matchLabelKeys), or another value
- * (mismatchLabelKeys). */
+ * (mismatchLabelKeys). A key that the owner does not have is ignored. */
 static bool keys_match(const struct doc *keys, const struct doc *owner, const struct doc *labels, bool same)
 {
 	DOC_FOREACH_ITEM (key, keys) {
@@ -150,7 +154,7 @@ static bool selects_everything(const struct doc *term, const struct doc *owner)
 static bool rule_matches(const struct domain_rules *rules, const struct domain_rule *rule,
 	const struct doc *pod, const char *namespace)
 {
-	bool unknown = false;
+	bool unknown = false; /* stays false: add_rule() adds no term that depends on labels of namespaces */
 
 	if (rule->kind == DOMAIN_PORTS)
 		return any_port(rules->pod, is_taken, pod);
@@ -163,17 +167,17 @@ static bool rule_matches(const struct domain_rules *rules, const struct domain_r
 
 static uint64_t match_rules(const struct domain_rules *rules, const struct doc *pod, const char *namespace)
 {
-	uint64_t mask = 0, together = 0;
+	uint64_t mask = 0, affinity = 0;
 
 	for (size_t i = 0; i < rules->n_items; i++) {
 		const struct domain_rule *rule = &rules->items[i];
 		uint64_t bit = (uint64_t)1 << rule->bit;
 
-		together |= rule->kind == DOMAIN_AFFINITY ? bit : 0;
+		affinity |= rule->kind == DOMAIN_AFFINITY ? bit : 0;
 		mask |= rule_matches(rules, rule, pod, namespace) ? bit : 0;
 	}
 	/* A pod that does not match all affinity terms counts for none of these terms. */
-	return (mask & together) == together ? mask : mask & ~together;
+	return (mask & affinity) == affinity ? mask : mask & ~affinity;
 }
 
 uint64_t domain_rules_match(const struct domain_rules *rules, const struct doc *pod)
@@ -196,11 +200,12 @@ bool domain_rules_selected_by(
 
 /* ---- the pod's rules */
 
-static bool honors(const struct doc *constraint, const char *policy, bool fallback)
+/* Whether the constraint's member `policy` is Honor; `by_default`: the result without the member. */
+static bool honors(const struct doc *constraint, const char *policy, bool by_default)
 {
 	const char *text = doc_string(doc_get(constraint, policy));
 
-	return text ? !strcmp(text, "Honor") : fallback;
+	return text ? !strcmp(text, "Honor") : by_default;
 }
 
 static void read_spread(const struct doc *constraint, struct domain_rule *rule)
@@ -224,9 +229,12 @@ static void add_rule(
 	struct domain_rules *rules, enum domain_kind kind, const struct doc *term, struct strv *not_evaluated)
 {
 	const char *key = doc_string(doc_get(term, "topologyKey"));
-	struct domain_rule rule = {.kind = kind, .key = term && !key ? "" : key, .term = term};
+	struct domain_rule rule = {.kind = kind, .key = key, .term = term};
 	bool unknown = false;
 
+	if (term && !key)
+		rule.key = ""; /* NULL is for host ports */
+	/* "" is no namespace: the call only finds out whether the term selects namespaces by labels. */
 	if (kind == DOMAIN_ANTI_AFFINITY || kind == DOMAIN_AFFINITY)
 		selects_namespace(term, rules->namespace, "", &unknown);
 	if (unknown || rules->n_items == DOMAIN_RULES_MAX) {
@@ -256,6 +264,7 @@ static void match_pod_itself(struct domain_rules *rules)
 		struct domain_rule *rule = &rules->items[i];
 
 		rule->matches_itself = rule->copies_count = mask >> rule->bit & 1;
+		/* For the skew, kube-scheduler counts the pod itself by the selector alone. */
 		if (rule->kind == DOMAIN_SPREAD)
 			rule->matches_itself = label_selector_matches(
 				doc_get(rule->term, "labelSelector"), labels_of(rules->pod));
@@ -321,7 +330,7 @@ void domain_rule_count(struct domain_rule *rule, size_t domain)
 	rule->n_matching++;
 }
 
-/* The least number of matching pods in an eligible domain, and how many domains have it. */
+/* Sets the least number of matching pods in an eligible domain, and the numbers of domains with this number and of eligible domains. */
 static void count_min_pods(struct domain_rule *rule)
 {
 	rule->min_pods = SIZE_MAX;
@@ -344,9 +353,11 @@ void domain_rules_finish(struct domain_rules *rules)
 		count_min_pods(&rules->items[i]);
 }
 
+/* Whether the domain stays within maxSkew with the pod. With fewer eligible domains than minDomains the minimum counts as 0. */
 static bool spread_allows(const struct domain_rule *rule, size_t domain)
 {
-	size_t min_pods = rule->n_eligible < rule->min_domains || rule->n_eligible == 0 ? 0 : rule->min_pods;
+	bool has_min = rule->n_eligible > 0 && rule->n_eligible >= rule->min_domains;
+	size_t min_pods = has_min ? rule->min_pods : 0;
 	size_t pods = rule->pods[domain] + rule->matches_itself;
 
 	return pods <= min_pods || pods - min_pods <= rule->max_skew;
@@ -362,13 +373,16 @@ static bool is_first_of_affinity(const struct domain_rules *rules)
 	return true;
 }
 
+/* `first`: is_first_of_affinity(). */
 static bool rule_allows(const struct domain_rule *rule, size_t domain, bool first)
 {
 	if (rule->kind == DOMAIN_ANTI_AFFINITY || rule->kind == DOMAIN_PORTS)
 		return domain == DOMAIN_NONE || rule->pods[domain] == 0;
 	if (domain == DOMAIN_NONE)
 		return false;
-	return rule->kind == DOMAIN_AFFINITY ? first || rule->pods[domain] > 0 : spread_allows(rule, domain);
+	if (rule->kind == DOMAIN_AFFINITY)
+		return first || rule->pods[domain] > 0;
+	return spread_allows(rule, domain);
 }
 
 int domain_rules_check(const struct domain_rules *rules, const size_t *domains)
@@ -389,11 +403,12 @@ void domain_rules_place(struct domain_rules *rules, const size_t *domains)
 		if (!rule->copies_count || domains[i] == DOMAIN_NONE)
 			continue;
 		domain_rule_count(rule, domains[i]);
-		/* A domain that had the least number of pods has one more now. */
 		if (rule->kind != DOMAIN_SPREAD || !rule->eligible[domains[i]] ||
 			rule->pods[domains[i]] != rule->min_pods + 1)
 			continue;
-		if (--rule->n_at_min == 0)
+		/* The domain had the least number of pods until now. */
+		rule->n_at_min--;
+		if (rule->n_at_min == 0)
 			count_min_pods(rule);
 	}
 }

@@ -222,6 +222,7 @@ const struct constrained_node *scheduling_constraints_node(
 	return at == SIZE_MAX ? NULL : &sc->nodes[at];
 }
 
+/* Keeps what later copies and rules need of the Node. Of several Nodes of one name the first counts. */
 static void add_node(struct scheduling_constraints *sc, const struct doc *object, const char *name)
 {
 	const struct doc *labels = doc_get(doc_get(object, "metadata"), "labels");
@@ -243,7 +244,8 @@ static void add_node(struct scheduling_constraints *sc, const struct doc *object
 	name_table_add_index(&sc->by_name, node->name, sc->n_nodes - 1);
 }
 
-/* The terms of the pod's anti-affinity that select the constrained pod. */
+/* Adds the terms of the pod's anti-affinity that select the constrained pod. Only schedulers evaluate them, not the kubelet of
+ * sc->bound_node. */
 static void add_terms(struct scheduling_constraints *sc, const struct doc *pod, const char *node)
 {
 	const struct doc *affinity = doc_get(doc_get(pod, "spec"), "affinity");
@@ -267,7 +269,8 @@ static void note_pod_node(struct scheduling_constraints *sc, const char *node)
 	if (name_table_find(&sc->pod_nodes_seen, node))
 		return;
 	strv_push(&sc->pod_nodes, node);
-	name_table_add(&sc->pod_nodes_seen, sc->pod_nodes.items[sc->pod_nodes.n_items - 1], sc);
+	name_table_add(&sc->pod_nodes_seen, sc->pod_nodes.items[sc->pod_nodes.n_items - 1],
+		sc); /* any value: only the name matters */
 }
 
 static void add_pod(struct scheduling_constraints *sc, const struct doc *object)
@@ -318,19 +321,24 @@ static bool is_per_node(const struct domain_rule *rule)
 	return !rule->key || !strcmp(rule->key, DOMAIN_HOST_LABEL);
 }
 
-/* Notes a rule that cannot be evaluated completely, and removes a rule that cannot be evaluated even in part. */
+/*
+ * Notes a rule that cannot be evaluated completely, and removes a rule that cannot be evaluated even in part. Pods that were not read
+ * can only add exclusions by anti-affinity and host ports: these rules hold in part. Without Node objects no labels are known.
+ */
 static void limit_rule(struct scheduling_constraints *sc, size_t at, bool complete)
 {
 	const struct domain_rule *rule = &sc->rules.items[at];
-	bool apart = rule->kind == DOMAIN_ANTI_AFFINITY || rule->kind == DOMAIN_PORTS;
-	bool whole = sc->pods_known && (complete || (apart && is_per_node(rule)));
-	bool part = sc->nodes_known ? apart || (rule->kind == DOMAIN_SPREAD && complete)
-				    : apart && is_per_node(rule);
+	bool keeps_apart = rule->kind == DOMAIN_ANTI_AFFINITY || rule->kind == DOMAIN_PORTS;
+	bool holds_in_part;
 
-	if (whole)
+	if (sc->pods_known && (complete || (keeps_apart && is_per_node(rule))))
 		return;
 	strv_push_new(&sc->not_evaluated, domain_kind_names[rule->kind]);
-	if (!part)
+	if (sc->nodes_known)
+		holds_in_part = keeps_apart || (rule->kind == DOMAIN_SPREAD && complete);
+	else
+		holds_in_part = keeps_apart && is_per_node(rule);
+	if (!holds_in_part)
 		domain_rules_remove(&sc->rules, at);
 }
 
@@ -356,12 +364,15 @@ static void limit_rules(struct scheduling_constraints *sc)
 
 /* ---- domains */
 
-/* The node's domain, the value of the rule's label; NULL = no domain. */
+/* The node's domain, the value of the rule's label; NULL = no domain. A node without the host name's label has its own name. */
 static const char *domain_of(const struct domain_rule *rule, const struct constrained_node *node)
 {
-	const char *value = rule->key ? doc_string(doc_get(&node->labels, rule->key)) : node->name;
+	const char *value;
 
-	return !value && !strcmp(text_or_empty(rule->key), DOMAIN_HOST_LABEL) ? node->name : value;
+	if (!rule->key)
+		return node->name;
+	value = doc_string(doc_get(&node->labels, rule->key));
+	return !value && !strcmp(rule->key, DOMAIN_HOST_LABEL) ? node->name : value;
 }
 
 /* Numbers the rule's domains, and sets each node's. */
@@ -373,18 +384,20 @@ static void set_rule_domains(struct scheduling_constraints *sc, size_t at)
 	for (size_t i = 0; i < sc->n_nodes; i++) {
 		struct constrained_node *node = &sc->nodes[i];
 		const char *value = domain_of(rule, node);
+		size_t domain = value ? name_table_find_index(&domains, value) : DOMAIN_NONE;
 
-		node->domains[at] = value ? name_table_find_index(&domains, value) : DOMAIN_NONE;
-		if (!value || node->domains[at] != SIZE_MAX)
-			continue;
-		node->domains[at] = domains.n;
-		name_table_add_index(&domains, value, domains.n);
+		if (value && domain == SIZE_MAX) { /* a new domain */
+			domain = domains.n;
+			name_table_add_index(&domains, value, domain);
+		}
+		node->domains[at] = domain;
 	}
 	domain_rule_domains(rule, domains.n);
 }
 
-/* Whether pods on the node count for the rule. */
-static bool counts(const struct scheduling_constraints *sc, const struct constrained_node *node, size_t at)
+/* Whether pods on the node count for the rule. PodTopologySpread ignores a node without the label of one of its constraints. */
+static bool node_counts(
+	const struct scheduling_constraints *sc, const struct constrained_node *node, size_t at)
 {
 	const struct domain_rule *rule = &sc->rules.items[at];
 
@@ -401,13 +414,13 @@ static void count_matches(struct scheduling_constraints *sc)
 {
 	for (size_t i = 0; i < sc->n_nodes; i++)
 		for (size_t at = 0; at < sc->rules.n_items; at++)
-			if (sc->nodes[i].domains[at] != DOMAIN_NONE && counts(sc, &sc->nodes[i], at))
+			if (sc->nodes[i].domains[at] != DOMAIN_NONE && node_counts(sc, &sc->nodes[i], at))
 				sc->rules.items[at].eligible[sc->nodes[i].domains[at]] = true;
 	for (size_t i = 0; i < sc->n_matches; i++) {
 		const struct constrained_node *node = scheduling_constraints_node(sc, sc->matches[i].node);
 
 		for (size_t at = 0; node && at < sc->rules.n_items; at++)
-			if (sc->matches[i].mask >> sc->rules.items[at].bit & 1 && counts(sc, node, at))
+			if (sc->matches[i].mask >> sc->rules.items[at].bit & 1 && node_counts(sc, node, at))
 				domain_rule_count(&sc->rules.items[at], node->domains[at]);
 	}
 	domain_rules_finish(&sc->rules);
@@ -446,7 +459,7 @@ static void list_excluded_pairs(
 		if (!value || name_table_find(table, print_pair(term->key, value, pair)))
 			continue;
 		strv_push(pairs, pair);
-		name_table_add(table, pairs->items[pairs->n_items - 1], table);
+		name_table_add(table, pairs->items[pairs->n_items - 1], table); /* any value */
 	}
 }
 
@@ -506,6 +519,7 @@ static void set_violations(struct scheduling_constraints *sc)
 		at = *node->violation ? -1 : domain_rules_check(&sc->rules, node->domains);
 		if (at >= 0)
 			explain_rule(&sc->rules.items[at], node, &node->violation);
+		/* A skew may end, but no other copy gives the node the label. */
 		node->temporary = at >= 0 && sc->rules.items[at].kind == DOMAIN_SPREAD &&
 				  node->domains[at] != DOMAIN_NONE;
 	}
@@ -518,7 +532,8 @@ void scheduling_constraints_finish(struct scheduling_constraints *sc)
 	set_violations(sc);
 }
 
-const char *scheduling_constraints_violated(const struct scheduling_constraints *sc, const char *node)
+const char *scheduling_constraints_violated_by_first(
+	const struct scheduling_constraints *sc, const char *node)
 {
 	const struct constrained_node *found = scheduling_constraints_node(sc, node);
 
@@ -527,7 +542,7 @@ const char *scheduling_constraints_violated(const struct scheduling_constraints 
 	return sc->nodes_known ? "there is no such Node" : "";
 }
 
-bool scheduling_constraints_allow(const struct scheduling_constraints *sc, const char *node)
+bool scheduling_constraints_allow_any(const struct scheduling_constraints *sc, const char *node)
 {
 	const struct constrained_node *found = scheduling_constraints_node(sc, node);
 

@@ -80,10 +80,11 @@ void scheduling_constraints_finish(struct scheduling_constraints *sc);
  * KEY=VALUE", or "there is no such Node" if other nodes have Node objects. "" = no known reason. Valid as long as the
  * constraints.
  */
-const char *scheduling_constraints_violated(const struct scheduling_constraints *sc, const char *node);
+const char *scheduling_constraints_violated_by_first(
+	const struct scheduling_constraints *sc, const char *node);
 
 /* Whether some copy may go to the node: the first copy, or a later copy if only topology spread excludes the first copy. */
-bool scheduling_constraints_allow(const struct scheduling_constraints *sc, const char *node);
+bool scheduling_constraints_allow_any(const struct scheduling_constraints *sc, const char *node);
 
 /* NULL = the node has no Node object. */
 const struct constrained_node *scheduling_constraints_node(

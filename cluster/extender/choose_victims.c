@@ -20,7 +20,7 @@ void node_victims_release(struct node_victims *v)
 
 /* ---- what is known of the node's pods */
 
-static bool is_asked(const struct extender_victims *asked, const char *uid)
+static bool is_scheduler_victim(const struct extender_victims *asked, const char *uid)
 {
 	for (size_t i = 0; i < asked->n_uids; i++)
 		if (!strcmp(asked->uids[i], uid))
@@ -61,6 +61,7 @@ static void find_violations(struct disruption_budgets *budgets, const struct nod
 	}
 }
 
+/* Notes what is known of each pod of the node. The first victims are the scheduler's. */
 static void init_victims(
 	const struct extender_preemption *args, const struct extender_victims *asked, struct node_victims *v)
 {
@@ -77,11 +78,12 @@ static void init_victims(
 		const struct pod_info *pod = node->pods[i];
 		struct node_victim *c = &v->pods[i];
 
-		c->asked = v->evicted[i] = is_asked(asked, pod->uid);
+		c->asked = v->evicted[i] = is_scheduler_victim(asked, pod->uid);
 		c->may_go = pod->bound && pod->class->aligned && !pod->mirror &&
 			    pod->priority < args->pod.priority;
+		/* Without a Node object it is not known whether the amounts suffice without this victim. */
 		c->fixed = c->asked && (!args->by_amounts || pod->repels || !c->may_go || !node->has_node);
-		c->violates = c->violates || !v->budgets_known;
+		c->violates = c->violates || !v->budgets_known; /* unknown budgets forbid every eviction */
 		c->considered = c->asked;
 	}
 }
@@ -125,18 +127,15 @@ static size_t consider_next(struct node_victims *v)
 	return n;
 }
 
+/* Adds victims to v->evicted until the kubelet does not reject the pod, or no pod is left. Returns as choose_victims(). */
 static int evict_until_admitted(struct node_victims *v, enum kubelet_answer *ret)
 {
-	size_t n = 0;
-
 	do {
 		int r = judge_victims(v, v->evicted, ret);
 
-		v->n_own += n;
-		if (r < 0 || *ret != KUBELET_REJECTS)
-			return r < 0 ? r : 0;
-		n = consider_next(v);
-	} while (n > 0);
+		if (r < 0)
+			return r;
+	} while (*ret == KUBELET_REJECTS && consider_next(v) > 0);
 	return 0;
 }
 
@@ -195,7 +194,7 @@ int choose_victims(struct verdicts *verdicts, const struct extender_preemption *
 
 /* ---- better victims */
 
-/* Adds the victims that stay victims in every set. */
+/* The set with the victims that stay victims in every set. Valid until the next call. */
 static const bool *add_fixed(const struct node_victims *v, const bool *evicted)
 {
 	for (size_t i = 0; i < v->node->n_pods; i++)
@@ -244,11 +243,12 @@ static void find_candidates(const struct node_victims *v, struct victim_candidat
 		return;
 	vec_grow(&pods.items, &pods.items_size, v->node->n_pods, sizeof(*pods.items));
 	vec_grow(&pods.owners, &pods.owners_size, state->allocations.n_items, sizeof(*pods.owners));
-	for (pods.n_items = 0; pods.n_items < v->node->n_pods; pods.n_items++) {
-		const struct pod_info *pod = v->node->pods[pods.n_items];
-		const struct node_victim *c = &v->pods[pods.n_items];
+	pods.n_items = v->node->n_pods;
+	for (size_t i = 0; i < pods.n_items; i++) {
+		const struct pod_info *pod = v->node->pods[i];
+		const struct node_victim *c = &v->pods[i];
 
-		pods.items[pods.n_items] = (struct victim_pod){.namespace = pod->namespace,
+		pods.items[i] = (struct victim_pod){.namespace = pod->namespace,
 			.name = pod->name,
 			.uid = pod->uid,
 			.requests = &pod->class->wanted,
@@ -259,10 +259,11 @@ static void find_candidates(const struct node_victims *v, struct victim_candidat
 	}
 	for (size_t i = 0; i < state->allocations.n_items; i++) {
 		const struct allocation *item = &state->allocations.items[i];
-		size_t *owner = &pods.owners[i];
+		size_t owner = 0; /* n_items = no pod of the node */
 
-		while (*owner < pods.n_items && !pod_names_match(&v->node->pods[*owner]->names, item))
-			++*owner;
+		while (owner < pods.n_items && !pod_names_match(&v->node->pods[owner]->names, item))
+			owner++;
+		pods.owners[i] = owner;
 	}
 	if (v->node->has_node) {
 		node_info_requestable(v->node, NULL, &requestable);
@@ -325,10 +326,12 @@ void node_victims_write(const struct node_victims *v, struct extender_victims *v
 
 		if (v->evicted[i])
 			order[n++] = i;
-		if (c->violates && v->evicted[i] && !c->asked && victims->pdb_violations < INT64_MAX)
+		if (!c->violates || v->evicted[i] == c->asked)
+			continue;
+		/* The scheduler's number has the violations of its own victims: corrects the number for added and reprieved victims. */
+		if (v->evicted[i] && victims->pdb_violations < INT64_MAX)
 			victims->pdb_violations++;
-		if (c->violates && !v->evicted[i] && c->asked && v->budgets_known &&
-			victims->pdb_violations > 0)
+		else if (c->asked && v->budgets_known && victims->pdb_violations > 0)
 			victims->pdb_violations--;
 	}
 	vec_sort(order, n, sizeof(*order), by_importance, &node);

@@ -29,7 +29,7 @@ struct node_victims {
 	const struct pod_class *class;
 	struct verdicts *verdicts;
 	struct node_victim *pods; /* per pod of the node */
-	bool *evicted, *scratch;  /* the same */
+	bool *evicted, *scratch;  /* per pod of the node */
 	size_t n_own;             /* victims that the scheduler does not have */
 	bool budgets_known;
 };

@@ -137,7 +137,7 @@ static void on_alive(void *ctx)
 {
 	struct watch *watch = ctx;
 
-	server_api_alive(watch->server, watch->kind);
+	replica_note_alive(server_replica(watch->server), watch->kind);
 }
 
 static const struct reflector_events events = {.begin = on_begin,
@@ -185,7 +185,7 @@ static void annotate_lease(void *data, const struct doc *before, struct doc *ret
 {
 	const struct extender *x = data;
 
-	server_annotate_lease(x->server, before, ret);
+	replica_annotate_lease(server_replica(x->server), before, ret);
 }
 
 /* The identity is unique per process: the host name (in a pod: the pod's name) and a random number. */
@@ -232,11 +232,11 @@ static int64_t renew_lease(struct extender *x)
 		log_info("the lease '%s' is held by '%s'%s", x->config->lease_name, state.holder,
 			state.held ? " (this replica)" : "");
 	text_set(&x->holder, state.holder);
-	server_set_leader(x->server, state.holder, state.url);
+	replica_set_leader(server_replica(x->server), state.holder, state.url);
 	return state.call_again_ms;
 }
 
-/* Waits until wake_lease_thread() is called, cancellation is requested, or `at_ms` of CLOCK_BOOTTIME; 0 = no time. */
+/* Waits until wake_lease_thread() is called, cancellation is requested, or `at_ms` of CLOCK_BOOTTIME; 0 = no time limit. */
 static void wait_for_lease(const struct extender *x, int64_t at_ms)
 {
 	const struct itimerspec at = {
@@ -257,7 +257,7 @@ static void *run_lease(void *arg)
 	int64_t next = 0;
 
 	while (!cancel_requested(&x->cancel)) {
-		bool has_lists = server_has_lists(x->server);
+		bool has_lists = replica_has_lists(server_replica(x->server));
 
 		if (has_lists && clock_ms(CLOCK_BOOTTIME) >= next)
 			next = renew_lease(x);
@@ -287,7 +287,7 @@ static bool is_ready(void *ctx, struct strbuf *line)
 {
 	const struct extender *x = ctx;
 
-	return server_ready(x->server, line);
+	return replica_ready(server_replica(x->server), line);
 }
 
 static int print_metrics(void *ctx, struct strbuf *text)
@@ -310,6 +310,13 @@ static int on_post(void *ctx, const char *path, const char *body, size_t len, st
 	return server_post(x->server, path, body, len, reply);
 }
 
+static void on_forbidden(void *ctx, const char *path, const char *address, const char *problem)
+{
+	const struct extender *x = ctx;
+
+	server_forbidden(x->server, path, address, problem);
+}
+
 static bool is_loopback(const char *address)
 {
 	return !strncmp(address, "127.", 4) || !strcmp(address, "::1");
@@ -317,13 +324,16 @@ static bool is_loopback(const char *address)
 
 static int serve(struct extender *x, struct err *err)
 {
-	static const struct http_callbacks callbacks = {
-		.healthy = is_healthy, .ready = is_ready, .metrics = print_metrics, .post = on_post};
+	static const struct http_callbacks callbacks = {.healthy = is_healthy,
+		.ready = is_ready,
+		.metrics = print_metrics,
+		.post = on_post,
+		.forbidden = on_forbidden};
 	const struct http_listen *at = &x->config->http;
 	const struct http_options options = {.tls = x->config->tls,
 		.idle_seconds = IDLE_SECONDS,
 		.body_max = BODY_MAX,
-		.posts = "/filter, /prioritize and /preempt"};
+		.posts = "/filter, /prioritize, /preempt, /v1/choose, /v1/admit and /v1/forget"};
 	int r = http_server_start(at->address, at->port, &options, &callbacks, x, &x->http, err);
 
 	if (r < 0)
@@ -404,6 +414,7 @@ static void run(struct extender *x)
 			malloc_trim(0);
 			trimmed = now;
 		}
+		replica_tick(server_replica(x->server));
 		server_tick(x->server);
 	} while (!wait_for_signal(TICK_MS));
 }

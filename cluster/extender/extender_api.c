@@ -103,10 +103,8 @@ static int read_list(struct json_piece list, const char *name, struct pieces *re
 		return 0;
 	if (!json_walk_begin(&walk, list, '['))
 		return err_set(err, -EINVAL, "%s: a list is expected", name);
-	while ((r = json_walk_next(&walk, NULL, &value)) > 0) {
+	while ((r = json_walk_next(&walk, NULL, &value)) > 0)
 		add_piece(ret, value);
-		r = 0;
-	}
 	return r < 0 ? err_set(err, r, "%s[%zu]: not valid JSON", name, ret->n_items) : 0;
 }
 
@@ -154,6 +152,7 @@ static int read_nodes(
 	return r < 0 ? r : find_names(ret_nodes, ret_names, err);
 }
 
+/* A string is not longer than its JSON text, so all names fit into the texts' length. */
 static int copy_names(const struct pieces *names, struct extender_args *a, struct err *err)
 {
 	size_t size = 1;
@@ -166,7 +165,7 @@ static int copy_names(const struct pieces *names, struct extender_args *a, struc
 	for (size_t i = 0; i < names->n_items; i++) {
 		int n = json_piece_string(names->items[i], at);
 
-		if (n <= 1)
+		if (n <= 1) /* an error, or only the NUL */
 			return err_set(err, -EINVAL, "node %zu has no name", i);
 		a->names[i] = at;
 		at += n;
@@ -175,15 +174,16 @@ static int copy_names(const struct pieces *names, struct extender_args *a, struc
 	return 0;
 }
 
-/* The members of ExtenderArgs, as JSON text. */
+/* The members of ExtenderArgs, and of a request of /v1, as JSON text. */
 struct members {
-	struct json_piece pod, nodes, names;
+	struct json_piece pod, nodes, names, limit, assume;
+	struct json_piece other; /* the key of another member */
 };
 
-static int find_members(const char *text, size_t len, struct members *ret, struct err *err)
+static int split_members(const char *text, size_t len, struct members *ret, struct err *err)
 {
 	const struct json_piece none = {"null", 4};
-	struct members m = {.pod = none, .nodes = none, .names = none};
+	struct members m = {.pod = none, .nodes = none, .names = none, .limit = none, .assume = none};
 	struct json_piece whole, key, value;
 	struct json_walk walk;
 	int r;
@@ -197,6 +197,12 @@ static int find_members(const char *text, size_t len, struct members *ret, struc
 			m.nodes = value;
 		else if (json_piece_is_key(key, "NodeNames"))
 			m.names = value;
+		else if (json_piece_is_key(key, "limit"))
+			m.limit = value;
+		else if (json_piece_is_key(key, "assume"))
+			m.assume = value;
+		else
+			m.other = key;
 	}
 	if (r < 0)
 		return err_set(err, r, "not valid JSON at byte %zu", (size_t)(walk.at - text) + 1);
@@ -207,10 +213,11 @@ static int find_members(const char *text, size_t len, struct members *ret, struc
 static int read_args(const struct members *m, struct extender_args *a, struct err *err)
 {
 	CLEANUP(pieces_release) struct pieces nodes = {0}, names = {0};
-	bool whole = json_piece_is_null(m->names) && !json_piece_is_null(m->nodes);
+	bool has_nodes = json_piece_is_null(m->names) && !json_piece_is_null(m->nodes);
 	int r;
 
-	r = whole ? read_nodes(m->nodes, &nodes, &names, err) : read_list(m->names, "NodeNames", &names, err);
+	r = has_nodes ? read_nodes(m->nodes, &nodes, &names, err)
+		      : read_list(m->names, "NodeNames", &names, err);
 	if (r < 0)
 		return r;
 	r = copy_names(&names, a, err);
@@ -218,8 +225,9 @@ static int read_args(const struct members *m, struct extender_args *a, struct er
 		return r;
 	a->pod_text = m->pod;
 	r = read_pod_text(m->pod, &a->pod, err);
-	if (r < 0 || !whole)
+	if (r < 0 || !has_nodes)
 		return r;
+	/* Not NULL even for an empty list: the answer must have Nodes, too. */
 	a->nodes = nodes.items ? TAKE(nodes.items) : xcalloc(1, sizeof(*a->nodes));
 	return 0;
 }
@@ -228,13 +236,81 @@ int extender_args_parse(const char *text, size_t len, struct extender_args *ret,
 {
 	CLEANUP(extender_args_release) struct extender_args a = {.names = NULL};
 	struct members m = {.pod = {NULL, 0}};
-	int r = find_members(text, len, &m, err);
+	int r = split_members(text, len, &m, err);
 
 	if (r < 0)
 		return r;
 	r = read_args(&m, &a, err);
 	if (r < 0)
 		return r;
+	*ret = a;
+	a = (struct extender_args){.names = NULL};
+	return 0;
+}
+
+static int read_limit(struct json_piece text, size_t *ret, struct err *err)
+{
+	CLEANUP(doc_release) struct doc value = DOC_INIT;
+	int64_t limit = CHOOSE_LIMIT;
+
+	if (json_piece_is_null(text)) {
+		*ret = CHOOSE_LIMIT;
+		return 0;
+	}
+	if (json_parse(text.text, text.len, &value, NULL) < 0 || doc_int64(&value, &limit) < 0 || limit < 1 ||
+		limit > CHOOSE_LIMIT_MAX)
+		return err_set(err, -EINVAL, "limit: a number from 1 to %u is expected", CHOOSE_LIMIT_MAX);
+	*ret = (size_t)limit;
+	return 0;
+}
+
+static bool piece_is(struct json_piece p, const char *text)
+{
+	return p.len == strlen(text) && !memcmp(p.text, text, p.len);
+}
+
+/* Members that are null count as omitted, except those that no request of /v1 has. */
+static int check_members(const struct members *m, unsigned allowed, struct err *err)
+{
+	const struct {
+		struct json_piece value;
+		const char *key;
+		unsigned part;
+	} items[] = {{m->nodes, "nodes", 0}, {m->names, "nodeNames", V1_NODES},
+		{m->limit, "limit", V1_CHOICE}, {m->assume, "assume", V1_CHOICE}};
+
+	if (m->other.text)
+		return err_set(err, -EINVAL, "unknown member %.*s",
+			(int)(m->other.len < 64 ? m->other.len : 64), m->other.text);
+	for (size_t i = 0; i < ARRAY_SIZE(items); i++)
+		if (!json_piece_is_null(items[i].value) && !(allowed & items[i].part))
+			return err_set(err, -EINVAL, "unknown member \"%s\"", items[i].key);
+	return 0;
+}
+
+int extender_v1_parse(
+	const char *text, size_t len, unsigned members, struct extender_args *ret, struct err *err)
+{
+	CLEANUP(extender_args_release) struct extender_args a = {.names = NULL};
+	struct members m = {.pod = {NULL, 0}};
+	int r = split_members(text, len, &m, err);
+
+	if (r == 0)
+		r = check_members(&m, members, err);
+	if (r < 0)
+		return r;
+	r = read_limit(m.limit, &a.limit, err);
+	if (r < 0)
+		return r;
+	a.assume = piece_is(m.assume, "true");
+	if (!a.assume && !json_piece_is_null(m.assume) && !piece_is(m.assume, "false"))
+		return err_set(err, -EINVAL, "assume: true or false is expected");
+	r = read_args(&m, &a, err);
+	if (r < 0)
+		return r;
+	if (!*a.pod.uid)
+		return err_set(err, -EINVAL, "pod: metadata.uid is missing");
+	a.all_nodes = json_piece_is_null(m.names);
 	*ret = a;
 	a = (struct extender_args){.names = NULL};
 	return 0;
@@ -290,16 +366,16 @@ static void print_failed(const struct extender_args *args, const struct extender
 int extender_filter_print(
 	const struct extender_args *args, const struct extender_failure *failures, struct strbuf *out)
 {
-	bool none = true;
+	bool none_passes = true;
 
-	for (size_t i = 0; none && i < args->n_names; i++)
-		none = failures[i].reason != NULL;
+	for (size_t i = 0; none_passes && i < args->n_names; i++)
+		none_passes = failures[i].reason != NULL;
 	print_passing(args, failures, out);
 	strbuf_addstr(out, ",\"FailedNodes\":{");
-	if (none)
+	if (none_passes)
 		print_failed(args, failures, false, out);
 	strbuf_addstr(out, "},\"FailedAndUnresolvableNodes\":{");
-	if (none)
+	if (none_passes)
 		print_failed(args, failures, true, out);
 	strbuf_addstr(out, "},\"Error\":\"\"}");
 	return strbuf_error(out);
@@ -355,14 +431,14 @@ void extender_preemption_release(struct extender_preemption *p)
 	*p = (struct extender_preemption){.items = NULL};
 }
 
-/* `pod` is a MetaPod or a whole Pod. */
-static const char *uid_of(const struct doc *pod, bool whole)
+/* `pod` is a MetaPod, or with `is_whole` a whole Pod. */
+static const char *uid_of(const struct doc *pod, bool is_whole)
 {
-	return doc_string(doc_get_fold(whole ? doc_get(pod, "metadata") : pod, "UID"));
+	return doc_string(doc_get_fold(is_whole ? doc_get(pod, "metadata") : pod, "UID"));
 }
 
-/* The caller releases `v`, also on failure. */
-static int read_victims(const struct doc *node, bool whole, struct extender_victims *v, struct err *err)
+/* `are_whole`: the victims are whole Pods. The caller releases `v`, also on failure. */
+static int read_victims(const struct doc *node, bool are_whole, struct extender_victims *v, struct err *err)
 {
 	const struct doc *pods = doc_get_fold(node, "Pods"),
 			 *violations = doc_get_fold(node, "NumPDBViolations");
@@ -373,7 +449,7 @@ static int read_victims(const struct doc *node, bool whole, struct extender_vict
 	v->node = xstrdup(node->key);
 	v->uids = xcalloc(n + 1, sizeof(*v->uids));
 	while (v->n_uids < n) {
-		const char *uid = uid_of(&pods->items[v->n_uids], whole);
+		const char *uid = uid_of(&pods->items[v->n_uids], are_whole);
 
 		if (!uid)
 			return err_set(err, -EINVAL, "a victim on node '%.100s' has no UID", node->key);
@@ -406,29 +482,28 @@ static bool is_placed_by_amounts(const struct doc *pod)
 	       !(pod_volume_traits(pod) & VOLUME_HAS_PLUGIN);
 }
 
-static int read_preemption(struct doc *args, struct extender_preemption *p, struct err *err)
+static int read_preemption(const struct doc *args, struct extender_preemption *p, struct err *err)
 {
-	const struct doc *nodes = doc_get_fold(args, "NodeNameToMetaVictims");
-	bool whole = !nodes || nodes->kind == DOC_NULL;
+	const struct doc *pod, *nodes = doc_get_fold(args, "NodeNameToMetaVictims");
+	bool are_whole = !nodes || nodes->kind == DOC_NULL;
 	int r = 0;
 
-	if (whole)
+	if (are_whole)
 		nodes = doc_get_fold(args, "NodeNameToVictims");
 	p->items = xcalloc(nodes ? nodes->n_items + 1 : 1, sizeof(*p->items));
 	if (nodes && nodes->kind != DOC_MAP && nodes->kind != DOC_NULL)
 		return err_set(err, -EINVAL, "victims: a map is expected, not %s", doc_kind_name(nodes));
 	if (nodes)
 		DOC_FOREACH (node, nodes) {
-			r = read_victims(node, whole, &p->items[p->n_items++], err);
+			r = read_victims(node, are_whole, &p->items[p->n_items++], err);
 			if (r < 0)
 				return r;
 		}
-	DOC_FOREACH (member, args)
-		if (!strcasecmp(member->key, "Pod")) {
-			p->by_amounts = is_placed_by_amounts(member);
-			return read_pod(member, &p->pod, err);
-		}
-	return err_set(err, -EINVAL, "Pod: missing");
+	pod = doc_get_fold(args, "Pod");
+	if (!pod)
+		return err_set(err, -EINVAL, "Pod: missing");
+	p->by_amounts = is_placed_by_amounts(pod);
+	return read_pod(pod, &p->pod, err);
 }
 
 int extender_preemption_parse(const char *text, size_t len, struct extender_preemption *ret, struct err *err)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Parses and prints the JSON of the scheduler's extender API, k8s.io/kube-scheduler/extender/v1.
+ * Parses and prints the JSON of the scheduler's extender API, and parses requests of the API /v1.
  *
- * Member names match regardless of case, because the Go types of the API have no JSON tags.
+ * The extender API is k8s.io/kube-scheduler/extender/v1; api_v1.h prints the answers of /v1.
+ * Member names match regardless of case, because the Go types of the extender API have no JSON tags.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +33,7 @@ struct extender_pod {
 	struct pod_template template;
 };
 
-/* ExtenderArgs, of filter and prioritize. */
+/* ExtenderArgs, of filter and prioritize; a request of /v1. */
 struct extender_args {
 	struct extender_pod pod;
 	char **names; /* NodeNames, or the names of Nodes.items */
@@ -45,6 +46,10 @@ struct extender_args {
 	/* /filter may choose a node that is not in the request (verb_answer.outside), but none of `refused`; the caller sets both. */
 	bool search_outside;
 	struct strv refused;
+	/* Of /v1: */
+	bool all_nodes; /* the request has no nodeNames: it is about every Node of the cluster */
+	bool assume;    /* the pod is to be assumed on the best node */
+	size_t limit;   /* of /v1/choose: the maximum number of nodes in the answer, at least 1 */
 };
 
 /*
@@ -53,6 +58,18 @@ struct extender_args {
  * `ret` is untouched on failure, else to be released. Of Nodes.items only the names are read.
  */
 int extender_args_parse(const char *text, size_t len, struct extender_args *ret, struct err *err);
+
+#define CHOOSE_LIMIT     16u /* if the request has no limit */
+#define CHOOSE_LIMIT_MAX 100u
+
+/* Members of a request of /v1 besides the pod. */
+#define V1_NODES  1u /* nodeNames */
+#define V1_CHOICE 2u /* limit and assume */
+
+/* As extender_args_parse(), for a request of /v1, which may have these members. Also -EINVAL: another member, a limit that is out of
+ * range, or a pod without a UID. */
+int extender_v1_parse(
+	const char *text, size_t len, unsigned members, struct extender_args *ret, struct err *err);
 
 void extender_args_release(struct extender_args *a);
 

@@ -7,10 +7,12 @@
 #include "common/cleanup.h"
 #include "common/http/exposition.h"
 
-const char *const verb_names[VERB_COUNT] = {"filter", "prioritize", "preempt"};
+const char *const verb_names[VERB_COUNT] = {"filter", "prioritize", "preempt", "choose", "admit", "forget"};
+const char *const verb_paths[VERB_COUNT] = {
+	"/filter", "/prioritize", "/preempt", "/v1/choose", "/v1/admit", "/v1/forget"};
 
-static const char *const result_names[RESULT_COUNT] = {
-	"assumed", "passed", "unschedulable", "bad-request", "stale", "forwarded", "failed", "settling"};
+static const char *const result_names[RESULT_COUNT] = {"assumed", "passed", "unschedulable", "bad-request",
+	"stale", "forwarded", "failed", "forbidden", "settling"};
 
 static const char *const kind_names[CLUSTER_KINDS] = {
 	"noderesourcetopologies", "nodes", "pods", "poddisruptionbudgets"};
@@ -75,7 +77,8 @@ static const struct exposition_family families[FAMILY_COUNT] = {
 		"Assumed pods forgotten because they were not bound within --assume-timeout.", COUNTER,
 		{NULL}},
 	[REJECTED_PODS] = {"nrtd_extender_rejected_pods_total",
-		"Pods rejected by kubelets, including pods not assumed by this replica.", COUNTER, {NULL}},
+		"Pods rejected by their node's kubelet, by node and reason, including pods not assumed by this replica.",
+		COUNTER, {"node", "reason"}},
 	[SILENCE_SECONDS] = {"nrtd_extender_silence_seconds",
 		"Seconds since the API server last sent anything; the maximum over NodeResourceTopologies, Nodes and Pods.",
 		GAUGE, {NULL}},
@@ -149,6 +152,22 @@ static void print_nodes(const struct cluster *cluster, struct strbuf *out)
 		exposition_sample(out, &families[NODES], cluster_basis_names[i], NULL, (double)n[i]);
 }
 
+/* Only nodes with an object have series: a user can create pods with any spec.nodeName. A series begins with its first pod. */
+static void print_rejected_pods(const struct cluster *cluster, struct strbuf *out)
+{
+	exposition_head(out, &families[REJECTED_PODS]);
+	for (size_t i = 0; i < cluster->n_nodes; i++) {
+		const struct node_info *node = cluster->nodes[i];
+
+		if (!node || !node->n_rejected || (!node->has_object && !node->has_node))
+			continue;
+		for (size_t k = 0; k < REJECTION_REASONS; k++)
+			if (node->n_rejected[k] > 0)
+				exposition_sample(out, &families[REJECTED_PODS], node->name,
+					rejection_reasons[k], (double)node->n_rejected[k]);
+	}
+}
+
 static void print_watches(const struct reflector_counts *watches, struct strbuf *out)
 {
 	exposition_head(out, &families[WATCH]);
@@ -206,12 +225,12 @@ void metrics_print(const struct metrics_source *from, struct strbuf *out)
 	exposition_one(out, &families[ASSUMED_PODS], (double)cluster->n_assumed);
 	exposition_one(out, &families[RESERVATIONS], (double)cluster->n_reservations);
 	exposition_one(out, &families[ASSUMED_PODS_EXPIRED], (double)cluster->n_expired);
-	exposition_one(out, &families[REJECTED_PODS], (double)cluster->n_rejected);
 	exposition_one(out, &families[SILENCE_SECONDS], from->silence_s);
 	print_nodes(cluster, out);
+	print_rejected_pods(cluster, out);
 	print_counters(SKIPPED_OBJECTS, kind_names, from->skipped, CLUSTER_KINDS, out);
-	print_counters(
-		ASSUMED_PODS_REJECTED, cluster_reasons, cluster->n_assumed_rejected, CLUSTER_REASONS, out);
+	print_counters(ASSUMED_PODS_REJECTED, rejection_reasons, cluster->n_assumed_rejected,
+		REJECTION_REASONS, out);
 	if (from->watches)
 		print_watches(from->watches, out);
 	if (from->lease)

@@ -13,7 +13,7 @@
 #include "common/kube/reflector.h"
 #include "common/strbuf.h"
 
-enum verb { VERB_FILTER, VERB_PRIORITIZE, VERB_PREEMPT, VERB_COUNT };
+enum verb { VERB_FILTER, VERB_PRIORITIZE, VERB_PREEMPT, VERB_CHOOSE, VERB_ADMIT, VERB_FORGET, VERB_COUNT };
 
 enum result {
 	RESULT_ASSUMED,       /* one node passes, and the pod is assumed there */
@@ -23,11 +23,13 @@ enum result {
 	RESULT_STALE,         /* stale cluster, incomplete lists, or no holder of the lease */
 	RESULT_FORWARDED,     /* redirected to the replica that holds the lease */
 	RESULT_FAILED,        /* the answer is larger than allowed */
+	RESULT_FORBIDDEN,     /* the client has no valid certificate of the client CA */
 	RESULT_SETTLING,      /* of /preempt: the pod probably fits its nominated node in a moment */
 	RESULT_COUNT
 };
 
 extern const char *const verb_names[VERB_COUNT]; /* "filter", ... */
+extern const char *const verb_paths[VERB_COUNT]; /* "/filter", ... "/v1/choose", ... */
 
 #define REQUEST_BUCKETS 8
 

@@ -59,7 +59,10 @@ void nominations_release(struct nominations *n)
 
 static void set_wanted(struct nominations *n, struct nomination *x, bool wanted)
 {
-	n->n_wanted += (size_t)wanted - (size_t)x->wanted;
+	if (wanted && !x->wanted)
+		n->n_wanted++;
+	if (!wanted && x->wanted)
+		n->n_wanted--;
 	x->wanted = wanted;
 }
 
@@ -92,13 +95,14 @@ static char *nominated_in(const char *message)
 {
 	const char *end = strstr(message, REASON_NOMINATED), *begin = NULL;
 
+	/* The last REASON_HEAD before the end: another text of the message may have one, too. */
 	for (const char *at = strstr(message, REASON_HEAD); at && end && at < end;
 		at = strstr(at + 1, REASON_HEAD))
 		begin = at + strlen(REASON_HEAD);
 	return begin && begin <= end ? xstrndup(begin, (size_t)(end - begin)) : NULL;
 }
 
-static bool names_node(const char *message, const char *node)
+static bool message_nominates(const char *message, const char *node)
 {
 	CLEANUP(freep) char *named = nominated_in(message);
 
@@ -107,7 +111,8 @@ static bool names_node(const char *message, const char *node)
 
 /* ---- budgets */
 
-/* The namespace's budget; that of another namespace, which could take a whole burst the soonest, if there is none. */
+/* The namespace's budget. If there is none, replaces the budget of the namespace that can take a whole burst again the soonest: least is lost by
+ * this. */
 static struct budget *namespace_budget(struct nominations *n, const char *namespace)
 {
 	uint64_t hash = hash_bytes(namespace, strlen(namespace), 0);
@@ -125,6 +130,7 @@ static struct budget *namespace_budget(struct nominations *n, const char *namesp
 	return &n->namespaces[at].budget;
 }
 
+/* The limits depend on the right to write, which may have changed. */
 static void set_limits(struct nominations *n, struct nomination *x)
 {
 	bool granted = n->right == RIGHT_GRANTED;
@@ -135,6 +141,7 @@ static void set_limits(struct nominations *n, struct nomination *x)
 	x->tries.burst = granted ? NOMINATION_TRIES : UNGRANTED_TRIES;
 }
 
+/* Whether the pod may be tried now. `x` NULL = the pod has no nomination yet. May replace another namespace's budget. */
 static bool has_tries(struct nominations *n, struct nomination *x, const char *namespace, uint64_t now_ms)
 {
 	if (x)
@@ -165,15 +172,16 @@ static void note_refused(struct nomination *x, const struct extender_args *args)
 		strv_push_new(&x->refused, x->written);
 }
 
+/* Whether the Pod's nomination may be replaced: there is none, or this replica or the replica before it has written it. `x` NULL = unknown pod. */
 static bool is_ours(const struct nomination *x, const char *nominated, const char *message)
 {
 	return !*nominated || (x && x->written && !strcmp(nominated, x->written)) ||
-	       names_node(message, nominated);
+	       message_nominates(message, nominated);
 }
 
-/* Whether the request may be a sample: no request of the scheduler has had more nodes lately. The size of the samples changes with the number of
- * Nodes, of which the scheduler may learn later. */
-static bool is_sample(
+/* Notes the size of the request. Returns whether the request may be a sample: no request of the scheduler has had more nodes lately. The size of
+ * the samples changes with the number of Nodes, of which the scheduler may learn later. */
+static bool note_sample(
 	struct nominations *n, const struct extender_args *args, size_t n_nodes, uint64_t now_ms)
 {
 	uint64_t hash = hash_bytes(args->pod.scheduler, strlen(args->pod.scheduler), 0);
@@ -204,22 +212,27 @@ bool nominations_begin(struct nominations *n, struct extender_args *args, size_t
 		note_refused(x, args);
 		for (size_t i = 0; i < x->refused.n_items; i++)
 			strv_push(&args->refused, x->refused.items[i]);
-		x->repeated = x->wanted && x->n_repeated++ < NOMINATION_REPEATED;
+		/* The scheduler tries the pod again before the nomination of the last answer is written. */
+		x->repeated = x->wanted && x->n_repeated < NOMINATION_REPEATED;
+		x->n_repeated += x->wanted;
+		/* The last answer no longer counts. */
 		set_wanted(n, x, false);
 		x->named = false;
 		x->refuse_preemption_ms = 0;
 		x->last_ms = now_ms;
 	}
-	return n->on && is_sample(n, args, n_nodes, now_ms) && *pod->uid && !*pod->gang &&
-	       is_ours(x, pod->nominated, pod->message) &&
-	       ((x && x->repeated) || has_tries(n, x, pod->namespace, now_ms));
+	if (!n->on || !note_sample(n, args, n_nodes, now_ms))
+		return false;
+	if (!*pod->uid || *pod->gang || !is_ours(x, pod->nominated, pod->message))
+		return false;
+	return (x && x->repeated) || has_tries(n, x, pod->namespace, now_ms);
 }
 
 /* The content of an answer that names the node: the Pod may have the condition and the nomination already. */
-static void name_node(struct nomination *x, const char *node, const char *message, const char *nominated)
+static void set_named_node(struct nomination *x, const char *node, const char *message, const char *nominated)
 {
 	text_set(&x->node, node);
-	x->seen = names_node(message, node);
+	x->seen = message_nominates(message, node);
 	x->has_node = !strcmp(nominated, node);
 	x->replaceable = is_ours(x, nominated, message);
 }
@@ -231,13 +244,14 @@ char *nominations_try(
 	bool granted = n->right == RIGHT_GRANTED;
 
 	assert(x);
-	/* The scheduler may try the pod again before the nomination is written. The same answer is not another try. */
+	/* The scheduler may try the pod again before the nomination is written. The same answer is not another try. A
+	 * repeated request may get another node although no try is left: n_repeated stays then, and limits such requests. */
 	if (!x->repeated || strcmp(x->node, node) != 0) {
 		x->n_repeated = has_tries(n, x, x->namespace, now_ms) ? 0 : x->n_repeated;
 		take_try(n, x, now_ms);
 		n->counts.tries++;
 	}
-	name_node(x, node, pod->message, pod->nominated);
+	set_named_node(x, node, pod->message, pod->nominated);
 	if (pod->version > x->version)
 		x->version = pod->version;
 	x->named = true;
@@ -258,10 +272,13 @@ bool nominations_refuse_preemption(const struct nominations *n, const char *uid,
 
 /* ---- updates of Pods */
 
+/* Counts and forgets the nomination. `node`: to which the pod was bound; "" = none. */
 static void end_nomination(struct nominations *n, struct nomination *x, const char *node)
 {
-	if (x->written)
-		(*(strcmp(x->written, node) ? &n->counts.lost : &n->counts.used))++;
+	if (x->written && !strcmp(x->written, node))
+		n->counts.used++;
+	else if (x->written)
+		n->counts.lost++;
 	remove_nomination(n, x);
 }
 
@@ -282,11 +299,17 @@ static void adopt(struct nominations *n, const struct nominated_pod *pod, const 
 		return;
 	x = find_or_add(n, pod->uid, pod->namespace, pod->name);
 	take_try(n, x, now_ms);
-	name_node(x, node, pod->message, pod->nominated);
+	set_named_node(x, node, pod->message, pod->nominated);
 	x->version = pod->version;
 	x->last_ms = now_ms;
 	x->write_ms = now_ms + NOMINATION_SETTLE_MS;
 	set_wanted(n, x, true);
+}
+
+/* Whether the pod is assumed on the node that the last answer of /filter named, although no nomination of this node is to be written. */
+static bool is_assumed_in_vain(const struct nomination *x)
+{
+	return x->named && !x->wanted;
 }
 
 bool nominations_update(struct nominations *n, const struct nominated_pod *pod, uint64_t now_ms)
@@ -302,7 +325,7 @@ bool nominations_update(struct nominations *n, const struct nominated_pod *pod, 
 	}
 	if (!x && named)
 		adopt(n, pod, named, now_ms);
-	if (!x || pod->version < x->version)
+	if (!x || pod->version < x->version) /* nothing is known of the pod, or something newer */
 		return false;
 	x->version = pod->version;
 	x->last_ms = now_ms;
@@ -314,7 +337,7 @@ bool nominations_update(struct nominations *n, const struct nominated_pod *pod, 
 	x->seen = named && !strcmp(named, x->node);
 	x->has_node = !strcmp(pod->nominated, x->node);
 	x->replaceable = is_ours(x, pod->nominated, pod->message);
-	return is_lost && x->named && !x->wanted;
+	return is_lost && is_assumed_in_vain(x);
 }
 
 /* ---- writes */
@@ -328,6 +351,8 @@ void nomination_write_release(struct nomination_write *w)
 	*w = (struct nomination_write){0};
 }
 
+/* Whether the Pod has the scheduler's condition for the node, but not the nomination, and may get it. With the version of a refused write, the
+ * next write would be refused, too. */
 static bool is_writable(const struct nomination *x)
 {
 	return x->wanted && x->seen && x->replaceable && !x->has_node && x->version > x->failed_version;
@@ -339,7 +364,9 @@ bool nominations_take(
 	struct nomination *next = NULL;
 
 	*ret_wait_ms = UINT64_MAX;
-	for (size_t i = 0; n->right == RIGHT_GRANTED && n->n_wanted > 0 && i < n->by_uid.size; i++) {
+	if (n->right != RIGHT_GRANTED || n->n_wanted == 0)
+		return false;
+	for (size_t i = 0; i < n->by_uid.size; i++) {
 		struct nomination *x = n->by_uid.entries[i].name ? n->by_uid.entries[i].value : NULL;
 
 		if (x && is_writable(x) && (!next || x->write_ms < next->write_ms))
@@ -368,8 +395,10 @@ bool nominations_written(struct nominations *n, const struct nomination_write *w
 	uint64_t version, uint64_t now_ms)
 {
 	struct nomination *x = name_table_find(&n->by_uid, w->uid);
-	bool again = x && !x->wanted && !strcmp(x->node, w->node),
-	     is_lost = status == HTTP_OK && x && x->version > version && !x->has_node;
+	/* No request has asked for another node since: the write may be tried again. */
+	bool may_retry = x && !x->wanted && !strcmp(x->node, w->node);
+	/* The watch has delivered a Pod after the write that has no nomination, or another one. */
+	bool is_lost = status == HTTP_OK && x && x->version > version && !x->has_node;
 
 	if (status == HTTP_FORBIDDEN)
 		n->right = RIGHT_DENIED;
@@ -378,16 +407,16 @@ bool nominations_written(struct nominations *n, const struct nomination_write *w
 		text_set(&x->written, w->node);
 		x->written_version = version;
 		x->requested_alone = false;
-	} else if (status == HTTP_CONFLICT && again) {
+	} else if (status == HTTP_CONFLICT && may_retry) {
 		x->failed_version = w->version;
 		set_wanted(n, x, true);
-	} else if (is_temporary(status) && again) {
+	} else if (is_temporary(status) && may_retry) {
 		x->write_ms = now_ms + NOMINATION_RETRY_MS;
 		set_wanted(n, x, true);
 	} else if (status != HTTP_OK) {
 		n->counts.refused++;
 	}
-	return is_lost && x->named && !x->wanted;
+	return is_lost && is_assumed_in_vain(x);
 }
 
 void nominations_expire(struct nominations *n, uint64_t now_ms)

@@ -70,7 +70,7 @@ struct nominations {
 		uint64_t hash;    /* of spec.schedulerName */
 		size_t n_nodes;   /* Nodes of the cluster */
 		size_t size;      /* of the scheduler's samples: the most nodes of a request */
-		uint64_t seen_ms; /* the last request with so many nodes */
+		uint64_t seen_ms; /* the last request with `size` nodes */
 	} samplers[SAMPLERS];
 	size_t next_sampler;
 	struct nomination_counts counts;

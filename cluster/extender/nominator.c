@@ -49,7 +49,7 @@ static void log_denied(struct nominator *n, const char *why)
 	n->logged = true;
 }
 
-/* An API server that does not say whether the right is granted denies it. */
+/* -ENODATA: the API server does not know whether the right is granted, which counts as denied. */
 static void check_right(struct nominator *n, uint64_t now_ms)
 {
 	static const struct access_right right = {
@@ -110,6 +110,7 @@ static void write_nomination(struct nominator *n, const struct nomination_write 
 		if (status == HTTP_OK)
 			json_parse(n->response.body.text, n->response.body.len, &pod, NULL);
 	}
+	/* 0 without a readable answer. */
 	version = resource_version_parse(doc_text(doc_get(&pod, "metadata"), "resourceVersion"));
 	server_nomination_written(n->server, w, status, version);
 	if (status != HTTP_FORBIDDEN)

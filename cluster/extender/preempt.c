@@ -85,6 +85,7 @@ static bool ended_lately(const struct node_info *node, uint64_t now_ms)
 	return false;
 }
 
+/* ret->settling of extender_preempt() */
 static bool is_settling(struct verdicts *verdicts, const struct extender_pod *pod,
 	const struct pod_class *class, uint64_t now_ms)
 {
@@ -93,8 +94,9 @@ static bool is_settling(struct verdicts *verdicts, const struct extender_pod *po
 	const struct projected_node *o;
 	enum kubelet_answer answer;
 
-	if (!node || !class->aligned || class->too_large || !project_node_possible(node) ||
-		!ended_lately(node, now_ms))
+	if (!class->aligned || class->too_large)
+		return false;
+	if (!node || !project_node_possible(node) || !ended_lately(node, now_ms))
 		return false;
 	o = project_node(&verdicts->projections, node);
 	return o && o->in_flight.n > 0 && verdict_without(verdicts, class, node, NULL, &answer) == 0 &&

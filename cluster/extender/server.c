@@ -9,50 +9,47 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster/extender/api_v1.h"
 #include "cluster/extender/work_limit.h"
 #include "cluster/objects/extender_record.h"
 #include "cluster/objects/object_input.h"
 #include "cluster/objects/pod_status.h"
 #include "common/cleanup.h"
+#include "common/io/thread.h"
 #include "common/io/time.h"
+#include "common/kube/api_client.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
-static const char *const kind_names[CLUSTER_KINDS] = {
-	"NodeResourceTopologies", "Nodes", "Pods", "PodDisruptionBudgets"};
+#define LOG_INTERVAL_MS 60000u
 
-#define SKIP_LOG_INTERVAL_MS 60000u
+/* A line about what others can cause any number of times. */
+struct limited_line {
+	uint64_t n; /* since the last line */
+	uint64_t next_ms;
+};
 
 struct server {
 	struct server_config config;
-	_Atomic uint64_t n_arrived;  /* requests */
-	pthread_cond_t pods_changed; /* with `lock` */
-	pthread_mutex_t lock;        /* of the members up to `state_lock`; held while a request is answered */
+	struct replica replica;
+	_Atomic uint64_t n_arrived; /* requests */
+	pthread_mutex_t
+		lock; /* of all members below; held while a request is answered, before replica.lock */
+	pthread_cond_t pods_changed;
 	struct cluster cluster;
 	struct verdicts verdicts;
+	struct process_stats process;
 	struct request_counts requests;
 	struct work_history work;
+	uint64_t skipped[CLUSTER_KINDS]; /* unreadable objects */
+	struct limited_line skipped_line[CLUSTER_KINDS], forbidden_line;
 	struct nominations nominations;
-	pthread_cond_t nominations_changed; /* with `lock` */
+	pthread_cond_t nominations_changed;
 	bool nominations_end;
 	bool logged_whole;        /* that requests hold more nodes than the default sample */
+	bool logged_budgets;      /* that the PodDisruptionBudgets are not known */
 	int64_t no_wait_until_ms; /* wait_for_victims() */
-	/* Protects all members below; never held while a request is answered. Lock order: `lock` before `state_lock`. */
-	pthread_mutex_t state_lock;
-	struct process_stats process;
-	uint64_t skipped[CLUSTER_KINDS];        /* unreadable objects */
-	uint64_t skipped_logged[CLUSTER_KINDS]; /* the part of `skipped` that log lines have reported */
-	uint64_t next_skip_log_ms[CLUSTER_KINDS];
-	bool listed[CLUSTER_KINDS]; /* at least one list was complete */
-	uint64_t alive_ms[CLUSTER_KINDS];
-	const struct lease *lease;
-	struct extender_record record; /* nodes_version: 0 while the Nodes are listed */
-	char *holder;                  /* identity of the lease's holder, "" = none; for messages */
-	char *url;                     /* of the holder if the holder is another replica; "" = not known */
-	uint64_t answers_since_ms;     /* when this replica began to answer; 0 = it does not answer */
-	bool from_file, was_ready;
-	bool logged_budgets; /* that the PodDisruptionBudgets are not known */
 };
 
 /* CLOCK_BOOTTIME includes the time in suspend, during which the cluster becomes outdated. */
@@ -78,16 +75,13 @@ void server_new(const struct server_config *config, const struct lease *lease, s
 	cond_init(&s->pods_changed);
 	cond_init(&s->nominations_changed);
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_mutex_init(&s->state_lock, NULL);
 	s->config = *config;
 	process_stats_init(&s->process);
 	s->nominations.on = config->nominate;
-	s->lease = lease;
-	text_set(&s->holder, "");
-	text_set(&s->url, "");
+	replica_init(&s->replica, &config->replica, lease);
 	cluster_init(&s->cluster, &config->cluster);
 	verdicts_init(&s->verdicts, &s->cluster);
-	s->verdicts.max_kubelet_ns = config->max_kubelet_ns;
+	s->verdicts.projections.max_kubelet_ns = config->max_kubelet_ns;
 	*ret = TAKE(s);
 }
 
@@ -101,23 +95,14 @@ void server_free(struct server *s)
 	pthread_cond_destroy(&s->pods_changed);
 	pthread_cond_destroy(&s->nominations_changed);
 	pthread_mutex_destroy(&s->lock);
-	pthread_mutex_destroy(&s->state_lock);
-	free(s->holder);
-	free(s->url);
+	replica_release(&s->replica);
 	free(s);
 }
 
-static void unlock(pthread_mutex_t **lock)
+struct replica *server_replica(struct server *s)
 {
-	pthread_mutex_unlock(*lock);
+	return &s->replica;
 }
-
-/* Holds the lock until the end of the block. */
-#define HOLD(name, lock)                                                        \
-	CLEANUP(unlock) __attribute__((unused)) pthread_mutex_t *name = (lock); \
-	pthread_mutex_lock(name)
-#define LOCKED(s)       HOLD(locked_, &(s)->lock)
-#define STATE_LOCKED(s) HOLD(state_locked_, &(s)->state_lock)
 
 /* Waits with the lock for a change, until this time of CLOCK_MONOTONIC. Whether a change was signalled. */
 static bool wait_until(struct server *s, pthread_cond_t *changed, int64_t until_ms)
@@ -133,51 +118,44 @@ static bool wait_until(struct server *s, pthread_cond_t *changed, int64_t until_
 void server_list_begin(struct server *s, enum object_kind kind)
 {
 	LOCKED(s);
-	STATE_LOCKED(s);
 
 	cluster_list_begin(&s->cluster, kind);
-	if (kind == OBJECT_NODE)
-		s->record.nodes_version = 0;
+	replica_list_begin(&s->replica, kind);
 }
 
-/* Logs at most one line a minute: users can create any number of unreadable objects. */
+/* Counts one more. Returns how many the line is about that is to be logged now; 0 = the last line was less than a minute ago. */
+static uint64_t count_for_line(struct limited_line *l)
+{
+	uint64_t now = now_ms(), n = ++l->n;
+
+	if (now < l->next_ms)
+		return 0;
+	*l = (struct limited_line){.next_ms = now + LOG_INTERVAL_MS};
+	return n;
+}
+
+/* With the lock. */
 static void note_skipped(struct server *s, enum object_kind kind, const struct err *why)
 {
-	uint64_t now = now_ms(), n;
-	STATE_LOCKED(s);
+	uint64_t n = count_for_line(&s->skipped_line[kind]);
 
 	s->skipped[kind]++;
-	if (now < s->next_skip_log_ms[kind])
-		return;
-	n = s->skipped[kind] - s->skipped_logged[kind];
 	if (n == 1)
-		log_warning("%s: skipped an object: %s", kind_names[kind], why->text);
-	else
-		log_warning("%s: skipped %" PRIu64 " objects, the last one because: %s", kind_names[kind], n,
-			why->text);
-	s->skipped_logged[kind] = s->skipped[kind];
-	s->next_skip_log_ms[kind] = now + SKIP_LOG_INTERVAL_MS;
+		log_warning("%s: skipped an object: %s", cluster_kind_names[kind], why->text);
+	else if (n > 1)
+		log_warning("%s: skipped %" PRIu64 " objects, the last one because: %s",
+			cluster_kind_names[kind], n, why->text);
 }
 
 void server_skip(struct server *s, enum object_kind kind, const struct err *why)
 {
-	{
-		LOCKED(s);
-		cluster_skip(&s->cluster, kind);
-	}
+	LOCKED(s);
+
+	cluster_skip(&s->cluster, kind);
 	note_skipped(s, kind, why);
 }
 
-/* The version of a Node that a watch has delivered. The objects of a list have versions in any order. */
-static void note_version(struct server *s, enum object_kind kind, uint64_t version)
-{
-	STATE_LOCKED(s);
-
-	if (kind == OBJECT_NODE && s->record.nodes_version > 0 && version > s->record.nodes_version)
-		s->record.nodes_version = version;
-}
-
-/* Before the cluster gets the Pod. */
+/* Passes a Pod to the nominations, before the cluster gets the Pod: a pod whose nomination is lost must not stay assumed. */
 static void update_nomination(struct server *s, const struct doc *object, uint64_t version)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
@@ -208,14 +186,14 @@ void server_update(struct server *s, enum object_kind kind, struct doc *object)
 		LOCKED(s);
 		snprintf(known_hash, sizeof(known_hash), "%s", cluster_known_hash(&s->cluster, kind, object));
 	}
-	object_content_read(kind, object, known_hash, &content);
+	object_content_read(kind, object, known_hash, &content); /* without the lock: this may take long */
 	LOCKED(s);
 	if (kind == OBJECT_POD)
 		update_nomination(s, object, version);
 	if (cluster_update_read(&s->cluster, kind, object, &content, now_ms(), &err) < 0)
 		note_skipped(s, kind, &err);
 	else
-		note_version(s, kind, version);
+		replica_note_version(&s->replica, kind, version);
 }
 
 void server_delete(struct server *s, enum object_kind kind, const struct doc *object)
@@ -235,16 +213,7 @@ void server_list_end(struct server *s, enum object_kind kind, uint64_t version)
 		LOCKED(s);
 		cluster_list_end(&s->cluster, kind, version, now_ms());
 	}
-	STATE_LOCKED(s);
-	if (kind == OBJECT_NODE)
-		s->record.nodes_version = version;
-	s->listed[kind] = true;
-}
-
-void server_api_alive(struct server *s, enum object_kind kind)
-{
-	STATE_LOCKED(s);
-	s->alive_ms[kind] = now_ms();
+	replica_list_end(&s->replica, kind, version);
 }
 
 struct loading {
@@ -271,10 +240,7 @@ int server_load(struct server *s, const char *path, struct err *err)
 	int r;
 	LOCKED(s);
 
-	{
-		STATE_LOCKED(s);
-		s->from_file = true;
-	}
+	replica_set_from_file(&s->replica);
 	s->cluster.budgets.known = true;
 	r = object_input_read(path,
 		1u << OBJECT_NRT | 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_PDB, load_object,
@@ -284,209 +250,62 @@ int server_load(struct server *s, const char *path, struct err *err)
 	return r;
 }
 
-/* ---- readiness */
-
-/* Time since the API server last sent anything about a kind; the maximum over the required kinds. */
-static uint64_t silence_ms(const struct server *s)
-{
-	uint64_t now = now_ms(), longest = 0;
-
-	for (size_t k = 0; k < CLUSTER_KINDS_REQUIRED && !s->from_file; k++)
-		if (now - s->alive_ms[k] > longest)
-			longest = now - s->alive_ms[k];
-	return longest;
-}
-
-static bool is_stale(const struct server *s)
-{
-	return silence_ms(s) > s->config.max_stale_ms;
-}
-
-/* Whether the cluster is stale and --stale=open lets every node pass. */
-static bool passes_stale(struct server *s)
-{
-	STATE_LOCKED(s);
-	return s->config.stale_open && is_stale(s);
-}
-
-/* How long requests are still rejected after this replica has begun to answer. Called at least every second. */
-static uint64_t takeover_left_ms(struct server *s)
-{
-	uint64_t now = now_ms();
-
-	if (s->from_file)
-		return 0;
-	if (s->lease && !lease_held(s->lease)) {
-		s->answers_since_ms = 0;
-		return 0;
-	}
-	if (s->answers_since_ms == 0)
-		s->answers_since_ms = now;
-	return now < s->answers_since_ms + s->config.takeover_ms
-		       ? s->answers_since_ms + s->config.takeover_ms - now
-		       : 0;
-}
-
-/* Writes why requests are neither answered nor forwarded; nothing if requests are answered or forwarded. */
-static void find_unready_reason(struct server *s, struct strbuf *line)
-{
-	uint64_t takeover_ms;
-
-	for (size_t k = 0; k < CLUSTER_KINDS_REQUIRED && !s->from_file; k++)
-		if (!s->listed[k]) {
-			strbuf_addf(line, "the %s are not listed yet", kind_names[k]);
-			return;
-		}
-	takeover_ms = takeover_left_ms(s);
-	if (takeover_ms > 0)
-		strbuf_addf(line,
-			"this replica answers in %llu ms: pods that the replica before it has assumed may not be bound yet",
-			(unsigned long long)takeover_ms);
-	else if (!s->lease || lease_held(s->lease) || *s->url)
-		return;
-	else if (*s->holder)
-		strbuf_addf(
-			line, "'%s' holds the lease, but its address is not known (--advertise)", s->holder);
-	else
-		strbuf_addf(line, "no replica holds the lease");
-}
-
-/* Where requests are forwarded; NULL = this replica answers. */
-static const char *forward_url(const struct server *s)
-{
-	return s->lease && !lease_held(s->lease) && *s->url ? s->url : NULL;
-}
-
-void server_set_leader(struct server *s, const char *holder, const char *url)
-{
-	STATE_LOCKED(s);
-
-	text_set(&s->holder, holder);
-	text_set(&s->url, text_or_empty(url));
-	text_one_line(s->holder);
-}
-
-void server_annotate_lease(struct server *s, const struct doc *before, struct doc *ret)
-{
-	struct extender_record earlier = {.n_schedulers = 0};
-	STATE_LOCKED(s);
-
-	extender_record_read(&earlier, before, clock_ms(CLOCK_REALTIME) / 1000);
-	for (size_t i = 0; i < earlier.n_schedulers; i++)
-		extender_record_add(&s->record, earlier.schedulers[i].name, earlier.schedulers[i].asked_s);
-	extender_record_write(&s->record, ret);
-}
-
-bool server_has_lists(struct server *s)
-{
-	STATE_LOCKED(s);
-
-	return s->from_file || (s->listed[OBJECT_NRT] && s->listed[OBJECT_NODE] && s->listed[OBJECT_POD]);
-}
-
-bool server_ready(struct server *s, struct strbuf *line)
-{
-	size_t before = line->len;
-	STATE_LOCKED(s);
-
-	find_unready_reason(s, line);
-	if (line->len == before && is_stale(s) && !s->config.stale_open)
-		strbuf_addf(line, "the API server has sent nothing for %llu s",
-			(unsigned long long)silence_ms(s) / 1000);
-	if (line->len > before)
-		return false;
-	if (forward_url(s))
-		strbuf_addf(line, "ok: requests are forwarded to '%s', which holds the lease", s->holder);
-	else
-		strbuf_addf(line, "ok");
-	return true;
-}
-
-static void note_readiness(struct server *s)
-{
-	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
-	bool ready = server_ready(s, &line);
-	STATE_LOCKED(s);
-
-	if (ready != s->was_ready)
-		log_info("%s: %s", ready ? "ready" : "not ready",
-			!ready           ? line.text
-			: forward_url(s) ? "requests are forwarded to the replica that holds the lease"
-					 : "requests are answered");
-	s->was_ready = ready;
-}
-
 void server_tick(struct server *s)
 {
-	note_readiness(s);
 	LOCKED(s);
+
 	cluster_expire(&s->cluster, now_ms());
 	nominations_expire(&s->nominations, now_ms());
 }
 
 /* ---- requests that this replica does not answer */
 
-/* Writes to `ret_text` why requests are not answered, or to `ret_url` where requests are forwarded. Writes nothing if
- * this replica answers. */
-static void find_unready_reason_or_url(struct server *s, struct strbuf *ret_text, struct strbuf *ret_url)
-{
-	const char *url;
-	STATE_LOCKED(s);
-
-	find_unready_reason(s, ret_text);
-	if (ret_text->len > 0)
-		return;
-	url = forward_url(s);
-	if (url)
-		strbuf_addstr(ret_url, url);
-	else if (is_stale(s) && !s->config.stale_open)
-		strbuf_addf(ret_text, "the API server has sent nothing for %llu s",
-			(unsigned long long)silence_ms(s) / 1000);
-}
-
 #define RESULT_UNAVAILABLE RESULT_COUNT /* counts as RESULT_STALE, with the status 503 */
 
-/* If this replica does not answer, writes to `reply` why, or where the request is forwarded. */
+static bool is_v1(enum verb verb)
+{
+	return verb == VERB_CHOOSE || verb == VERB_ADMIT || verb == VERB_FORGET;
+}
+
+static void print_error(enum verb verb, const char *message, struct strbuf *reply)
+{
+	if (is_v1(verb))
+		v1_error_print(message, reply);
+	else
+		extender_error_print(message, reply);
+}
+
+/* Whether this replica does not answer: writes to `reply` why, or the URL to which the request is forwarded, and sets *ret. */
 static bool decline(struct server *s, enum verb verb, struct strbuf *reply, enum result *ret)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1024);
-	CLEANUP(strbuf_release) struct strbuf url = STRBUF_INIT(1024);
+	enum replica_role role = replica_role(&s->replica, &text);
 
-	find_unready_reason_or_url(s, &text, &url);
-	if (url.len > 0)
-		strbuf_addf(reply, "%s/%s", url.text, verb_names[verb]);
-	else if (text.len > 0)
-		extender_error_print(text.text, reply);
-	*ret = url.len > 0 ? RESULT_FORWARDED : RESULT_UNAVAILABLE;
-	return url.len + text.len > 0;
+	if (role == REPLICA_FORWARDS)
+		strbuf_addf(reply, "%s%s", text.text, verb_paths[verb]);
+	else if (role == REPLICA_UNAVAILABLE)
+		print_error(verb, text.text, reply);
+	*ret = role == REPLICA_FORWARDS ? RESULT_FORWARDED : RESULT_UNAVAILABLE;
+	return role != REPLICA_ANSWERS;
 }
-
-#define STATUS_OK          200
-#define STATUS_FORWARDED   307
-#define STATUS_BAD         400
-#define STATUS_NOT_FOUND   404
-#define STATUS_FAILED      500
-#define STATUS_UNAVAILABLE 503
 
 /* ---- nominations */
 
 /* Whether this replica answers requests. */
-static bool answers(struct server *s)
+static bool is_answering(struct server *s)
 {
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1024);
-	CLEANUP(strbuf_release) struct strbuf url = STRBUF_INIT(1024);
+	CLEANUP(strbuf_release) struct strbuf ignored = STRBUF_INIT(1024);
 
-	find_unready_reason_or_url(s, &text, &url);
-	return text.len + url.len == 0;
+	return replica_role(&s->replica, &ignored) == REPLICA_ANSWERS;
 }
 
 bool server_next_nomination(struct server *s, uint64_t ms, struct nomination_write *ret)
 {
-	uint64_t end_ms = now_ms() + ms, now, wait_ms = UINT64_MAX;
+	uint64_t end_ms = now_ms() + ms, wait_ms = UINT64_MAX; /* wait_ms: until the next write is due */
 	LOCKED(s);
 
-	while (!s->nominations_end && (now = now_ms()) < end_ms) {
-		if (s->nominations.n_wanted > 0 && answers(s) &&
+	for (uint64_t now = now_ms(); !s->nominations_end && now < end_ms; now = now_ms()) {
+		if (s->nominations.n_wanted > 0 && is_answering(s) &&
 			nominations_take(&s->nominations, now, ret, &wait_ms))
 			return true;
 		if (wait_ms > end_ms - now)
@@ -511,7 +330,7 @@ void server_nomination_written(
 
 	if (nominations_written(&s->nominations, w, status, version, now_ms()))
 		cluster_forget_pod(&s->cluster, w->uid);
-	if (s->config.log_answers && status == STATUS_OK)
+	if (s->config.log_answers && status == HTTP_OK)
 		log_info("pod '%s/%s': nominated node '%s'", w->namespace, w->name, w->node);
 }
 
@@ -552,7 +371,43 @@ static void count_whole(struct server *s, const struct extender_args *args)
 	s->logged_whole |= s->nominations.right == RIGHT_GRANTED;
 }
 
-/* ---- requests */
+/* ---- requests. The answer_*() functions are called with the lock. */
+
+/* A request while it is answered. */
+struct scheduler_request {
+	enum verb verb;
+	uint64_t arrival;                      /* numbers the requests */
+	struct extender_args args;             /* of all verbs but /preempt */
+	struct extender_preemption preemption; /* of /preempt */
+	struct work_request work;
+	struct verb_answer answer;
+};
+
+static void scheduler_request_release(struct scheduler_request *q)
+{
+	extender_args_release(&q->args);
+	extender_preemption_release(&q->preemption);
+}
+
+static int parse_request(struct scheduler_request *q, const char *body, size_t len, struct err *err)
+{
+	static const unsigned members[VERB_COUNT] = {
+		[VERB_CHOOSE] = V1_NODES | V1_CHOICE, [VERB_ADMIT] = V1_NODES};
+	const struct extender_pod *pod = q->verb == VERB_PREEMPT ? &q->preemption.pod : &q->args.pod;
+	int r;
+
+	if (q->verb == VERB_PREEMPT) {
+		r = extender_preemption_parse(body, len, &q->preemption, err);
+	} else {
+		r = is_v1(q->verb) ? extender_v1_parse(body, len, members[q->verb], &q->args, err)
+				   : extender_args_parse(body, len, &q->args, err);
+		q->args.pod.arrival = q->arrival;
+	}
+	q->work.namespace = pod->namespace;
+	q->work.name = pod->name;
+	q->work.n_nodes = q->verb == VERB_PREEMPT ? q->preemption.n_items : q->args.n_names;
+	return r;
+}
 
 static void begin_work(struct server *s, const struct work_request *request)
 {
@@ -569,40 +424,151 @@ static void end_work(
 	work_end(&s->work, request, &s->verdicts.projections.work, class->number, unreached, now_ms());
 }
 
-/* The lock is held in the answer_*() functions. */
-static enum result answer_filter(struct server *s, struct extender_args *args,
-	const struct work_request *request, struct verb_answer *answer)
+/* Counts and logs an answer of /filter, /v1/choose or /v1/admit. */
+static enum result note_answer(
+	struct server *s, const struct extender_pod *pod, const struct verb_answer *answer)
 {
-	struct work_request work = *request;
+	const struct verb_counts *counts = &answer->counts;
+	const char *where = "", *node = "";
+
+	s->requests.unknown_nodes += counts->n_unknown;
+	s->requests.slow_nodes += counts->n_slow;
+	replica_note_scheduler(&s->replica, pod->scheduler);
+	if (counts->assumed_node) {
+		where = "; assumed on ";
+		node = counts->assumed_node;
+	} else if (answer->outside) {
+		where = "; outside of the sample, so does ";
+		node = answer->outside->name;
+	}
+	if (s->config.log_answers)
+		log_info("pod '%s/%s': %s%zu of %zu nodes admit the pod%s%s", pod->namespace, pod->name,
+			counts->n_bounded > 0 ? "at least " : "", counts->n_admitting, counts->n_nodes, where,
+			node);
+	if (counts->assumed_node)
+		return RESULT_ASSUMED;
+	return answer->passes_all || counts->n_passing > 0 ? RESULT_PASSED : RESULT_UNSCHEDULABLE;
+}
+
+static enum result answer_filter(struct server *s, struct scheduler_request *q)
+{
+	struct extender_args *args = &q->args;
+	struct work_request work = q->work; /* q->work keeps the number of requested nodes */
 
 	args->search_outside = nominations_begin(&s->nominations, args, s->cluster.n_with_node, now_ms());
 	if (args->search_outside && work.n_nodes < s->cluster.n_with_node)
 		work.n_nodes = s->cluster.n_with_node;
 	begin_work(s, &work);
-	extender_filter(&s->verdicts, &s->config.verbs, args, now_ms(), answer);
-	end_work(s, request, answer->class, answer->counts.n_unreached);
-	if (answer->outside)
-		name_outside(s, args, answer);
+	extender_filter(&s->verdicts, &s->config.verbs, args, now_ms(), &q->answer);
+	end_work(s, &q->work, q->answer.class, q->answer.counts.n_unreached);
+	if (q->answer.outside)
+		name_outside(s, args, &q->answer);
 	count_whole(s, args);
-	s->requests.unknown_nodes += answer->counts.n_unknown;
-	s->requests.slow_nodes += answer->counts.n_slow;
-	if (s->config.log_answers)
-		log_info("pod '%s/%s': %s%zu of %zu nodes admit the pod%s%s", args->pod.namespace,
-			args->pod.name, answer->counts.n_bounded > 0 ? "at least " : "",
-			answer->counts.n_admitting, answer->counts.n_nodes,
-			answer->counts.assumed_node ? "; assumed on "
-			: answer->outside           ? "; outside of the sample, so does "
-						    : "",
-			answer->counts.assumed_node ? answer->counts.assumed_node
-			: answer->outside           ? answer->outside->name
-						    : "");
-	return answer->counts.assumed_node    ? RESULT_ASSUMED
-	       : answer->counts.n_passing > 0 ? RESULT_PASSED
-					      : RESULT_UNSCHEDULABLE;
+	return note_answer(s, &args->pod, &q->answer);
 }
 
-/* The lock is held, but not while this function waits. It waits a tenth of the time at most: the scheduler asks about no other pod
- * meanwhile, and victims may take long to end. */
+static enum result answer_prioritize(struct server *s, struct scheduler_request *q)
+{
+	begin_work(s, &q->work);
+	extender_prioritize(&s->verdicts, &s->config.verbs, &q->args, &q->answer);
+	end_work(s, &q->work, q->answer.class, q->answer.counts.n_unreached);
+	return RESULT_PASSED;
+}
+
+static enum result answer_v1(struct server *s, struct scheduler_request *q)
+{
+	if (q->args.all_nodes) /* the request is for every node and names none */
+		q->work.n_nodes = s->cluster.n_with_node;
+	begin_work(s, &q->work);
+	if (q->verb == VERB_CHOOSE)
+		extender_choose(&s->verdicts, &s->config.verbs, &q->args, now_ms(), &q->answer);
+	else
+		extender_admit(&s->verdicts, &s->config.verbs, &q->args, now_ms(), &q->answer);
+	end_work(s, &q->work, q->answer.class, q->answer.counts.n_unreached);
+	return note_answer(s, &q->args.pod, &q->answer);
+}
+
+static enum result answer_forget(struct server *s, struct scheduler_request *q)
+{
+	extender_forget(&s->cluster, &q->args.pod);
+	replica_note_scheduler(&s->replica, q->args.pod.scheduler);
+	return RESULT_PASSED;
+}
+
+/* Notes whether the cached PodDisruptionBudgets are current. Logs once if they are not: administrators may not know that the right to
+ * list them is missing. */
+static void check_budgets(struct server *s)
+{
+	struct disruption_budgets *budgets = &s->cluster.budgets;
+
+	budgets->outdated = !replica_is_current(&s->replica, OBJECT_PDB);
+	if (!s->logged_budgets && !disruption_budgets_current(budgets))
+		log_warning(
+			"the PodDisruptionBudgets are not known: each victim that /preempt adds counts as a violation");
+	s->logged_budgets = !disruption_budgets_current(budgets);
+}
+
+static enum result answer_preempt(struct server *s, struct scheduler_request *q)
+{
+	struct extender_preemption *args = &q->preemption;
+	struct verb_counts *counts = &q->answer.counts;
+
+	if (nominations_refuse_preemption(&s->nominations, args->pod.uid, now_ms()))
+		return RESULT_UNSCHEDULABLE;
+	q->answer.class = pod_classes_take(&s->cluster.classes, &args->pod.template.pod);
+	check_budgets(s);
+	begin_work(s, &q->work);
+	extender_preempt(&s->verdicts, &s->config.verbs, args, q->answer.class, now_ms(), counts);
+	end_work(s, &q->work, q->answer.class, counts->n_unreached);
+	if (counts->settling)
+		return RESULT_SETTLING;
+	return counts->n_passing > 0 ? RESULT_PASSED : RESULT_UNSCHEDULABLE;
+}
+
+static enum result (*const answers[VERB_COUNT])(struct server *, struct scheduler_request *) = {
+	[VERB_FILTER] = answer_filter,
+	[VERB_PRIORITIZE] = answer_prioritize,
+	[VERB_PREEMPT] = answer_preempt,
+	[VERB_CHOOSE] = answer_v1,
+	[VERB_ADMIT] = answer_v1,
+	[VERB_FORGET] = answer_forget,
+};
+
+/* The answer while the cluster is stale and every node passes: with the same score, and with the scheduler's victims, unchanged. */
+static enum result pass_all(struct scheduler_request *q)
+{
+	q->answer.passes_all = true;
+	q->answer.failures = xcalloc(q->args.n_names + 1, sizeof(*q->answer.failures));
+	q->answer.scores = xcalloc(q->args.n_names + 1, sizeof(*q->answer.scores));
+	q->answer.counts.n_passing = q->preemption.n_items;
+	return RESULT_STALE;
+}
+
+static int print(const struct scheduler_request *q, struct strbuf *reply)
+{
+	const struct verb_answer *answer = &q->answer;
+
+	switch (q->verb) {
+	case VERB_FILTER:
+		return extender_filter_print(&q->args, answer->failures, reply);
+	case VERB_PRIORITIZE:
+		return extender_priorities_print(&q->args, answer->scores, reply);
+	case VERB_PREEMPT:
+		return extender_preemption_print(q->preemption.items, answer->counts.n_passing, reply);
+	case VERB_CHOOSE:
+		return v1_choose_print(&q->args, answer, reply);
+	case VERB_ADMIT:
+		return v1_admit_print(&q->args, answer, reply);
+	case VERB_FORGET:
+	case VERB_COUNT:
+		break;
+	}
+	strbuf_addstr(reply, "{}");
+	return strbuf_error(reply);
+}
+
+/* Waits for the deletion of the pod's victims, at most config.victims_ms, and releases the lock meanwhile. Such waits take at most a tenth of the
+ * time: meanwhile the scheduler requests nothing for other pods, and victims may take long to end. */
 static void wait_for_victims(struct server *s, const struct extender_args *args)
 {
 	int64_t begun_ms = clock_ms(CLOCK_MONOTONIC), until_ms = begun_ms + (int64_t)s->config.victims_ms,
@@ -613,186 +579,95 @@ static void wait_for_victims(struct server *s, const struct extender_args *args)
 	while (extender_has_victims(&s->cluster, args) && wait_until(s, &s->pods_changed, until_ms))
 		;
 	now = clock_ms(CLOCK_MONOTONIC);
-	s->no_wait_until_ms = now + 9 * (now - begun_ms);
-}
-
-static enum result reply_filter(struct server *s, struct extender_args *args,
-	const struct work_request *request, struct strbuf *reply)
-{
-	struct verb_answer answer = {0};
-	enum result result;
-	LOCKED(s);
-
-	wait_for_victims(s, args);
-	if (decline(s, VERB_FILTER, reply, &result))
-		return result;
-	if (passes_stale(s)) {
-		answer.failures = xcalloc(args->n_names + 1, sizeof(*answer.failures));
-		result = RESULT_STALE;
-	} else
-		result = answer_filter(s, args, request, &answer);
-	if (extender_filter_print(args, answer.failures, reply) < 0)
-		result = RESULT_FAILED;
-	verb_answer_release(&answer, &s->cluster);
-	return result;
-}
-
-static enum result reply_prioritize(struct server *s, struct extender_args *args,
-	const struct work_request *request, struct strbuf *reply)
-{
-	struct verb_answer answer = {0};
-	enum result result;
-	LOCKED(s);
-
-	if (decline(s, VERB_PRIORITIZE, reply, &result))
-		return result;
-	result = RESULT_STALE;
-	if (passes_stale(s)) {
-		/* the same score for each node */
-		answer.scores = xcalloc(args->n_names + 1, sizeof(*answer.scores));
-	} else {
-		begin_work(s, request);
-		extender_prioritize(&s->verdicts, &s->config.verbs, args, &answer);
-		end_work(s, request, answer.class, answer.counts.n_unreached);
-		result = RESULT_PASSED;
-	}
-	if (extender_priorities_print(args, answer.scores, reply) < 0)
-		result = RESULT_FAILED;
-	verb_answer_release(&answer, &s->cluster);
-	return result;
-}
-
-/* Notes whether the cached PodDisruptionBudgets are current. Logs once if they are not: administrators may not know that the right to
- * list them is missing. */
-static void check_budgets(struct server *s)
-{
-	struct disruption_budgets *budgets = &s->cluster.budgets;
-	STATE_LOCKED(s);
-
-	budgets->outdated = !s->from_file && now_ms() - s->alive_ms[OBJECT_PDB] > s->config.max_stale_ms;
-	if (!s->logged_budgets && !disruption_budgets_current(budgets))
-		log_warning(
-			"the PodDisruptionBudgets are not known: each victim that /preempt adds counts as a violation");
-	s->logged_budgets = !disruption_budgets_current(budgets);
-}
-
-static enum result answer_preempt(struct server *s, struct extender_preemption *args,
-	const struct work_request *request, size_t *ret_kept)
-{
-	struct verb_counts counts = {0};
-	struct pod_class *class;
-
-	if (nominations_refuse_preemption(&s->nominations, args->pod.uid, now_ms())) {
-		*ret_kept = 0;
-		return RESULT_UNSCHEDULABLE;
-	}
-	class = pod_classes_take(&s->cluster.classes, &args->pod.template.pod);
-	check_budgets(s);
-	begin_work(s, request);
-	extender_preempt(&s->verdicts, &s->config.verbs, args, class, now_ms(), &counts);
-	end_work(s, request, class, counts.n_unreached);
-	pod_classes_drop(&s->cluster.classes, class);
-	*ret_kept = counts.n_passing;
-	if (counts.settling)
-		return RESULT_SETTLING;
-	return counts.n_passing > 0 ? RESULT_PASSED : RESULT_UNSCHEDULABLE;
+	s->no_wait_until_ms = now + 9 * (now - begun_ms); /* no wait for nine times as long as this one */
 }
 
 #define SETTLING \
 	"the pod's victims have ended on its nominated node, whose object does not report yet which other pods started before"
 
-static enum result reply_preempt(struct server *s, struct extender_preemption *args,
-	const struct work_request *request, struct strbuf *reply)
+static enum result answer(struct server *s, struct scheduler_request *q, struct strbuf *reply)
 {
-	size_t n_passing = args->n_items;
 	enum result result;
 	LOCKED(s);
 
-	if (decline(s, VERB_PREEMPT, reply, &result))
+	if (q->verb == VERB_FILTER || q->verb == VERB_CHOOSE)
+		wait_for_victims(s, &q->args);
+	/* Again: the request may have waited for the lock. */
+	if (decline(s, q->verb, reply, &result))
 		return result;
-	result = RESULT_STALE; /* the scheduler's victims, unchanged */
-	if (!passes_stale(s))
-		result = answer_preempt(s, args, request, &n_passing);
+	if (q->verb != VERB_FORGET && replica_passes_stale(&s->replica))
+		result = pass_all(q);
+	else
+		result = answers[q->verb](s, q);
 	if (result == RESULT_SETTLING)
 		extender_error_print(SETTLING, reply);
-	else if (extender_preemption_print(args->items, n_passing, reply) < 0)
+	else if (print(q, reply) < 0)
 		result = RESULT_FAILED;
+	verb_answer_release(&q->answer, &s->cluster);
 	return result;
 }
 
-static enum result handle_preempt(struct server *s, const char *body, size_t len, uint64_t begun_ns,
-	struct strbuf *reply, struct err *err)
-{
-	CLEANUP(extender_preemption_release) struct extender_preemption args = {0};
-	int r = extender_preemption_parse(body, len, &args, err);
-	const struct work_request request = {.namespace = args.pod.namespace,
-		.name = args.pod.name,
-		.n_nodes = args.n_items,
-		.begun_ns = begun_ns};
+/* The HTTP server itself answers RESULT_FORBIDDEN. */
+static const int statuses[RESULT_COUNT + 1] = {
+	[RESULT_ASSUMED] = HTTP_OK,
+	[RESULT_PASSED] = HTTP_OK,
+	[RESULT_UNSCHEDULABLE] = HTTP_OK,
+	[RESULT_STALE] = HTTP_OK,
+	[RESULT_FORWARDED] = 307,
+	[RESULT_BAD] = 400,
+	[RESULT_FAILED] = 500,
+	[RESULT_SETTLING] = 503,
+	[RESULT_UNAVAILABLE] = 503,
+};
 
-	if (r < 0)
-		return RESULT_BAD;
-	return reply_preempt(s, &args, &request, reply);
+/* VERB_COUNT = there is no such path. */
+static enum verb find_verb(const char *path)
+{
+	enum verb verb = 0;
+
+	while (verb < VERB_COUNT && strcmp(path, verb_paths[verb]) != 0)
+		verb++;
+	return verb;
 }
 
-static void note_scheduler(struct server *s, const char *scheduler)
+void server_forbidden(struct server *s, const char *path, const char *address, const char *problem)
 {
-	STATE_LOCKED(s);
+	enum verb verb = find_verb(path);
+	uint64_t n;
+	LOCKED(s);
 
-	extender_record_add(&s->record, scheduler, clock_ms(CLOCK_REALTIME) / 1000);
-}
-
-static enum result handle_verb(
-	struct server *s, enum verb verb, const char *body, size_t len, struct strbuf *reply, struct err *err)
-{
-	CLEANUP(extender_args_release) struct extender_args args = {0};
-	struct work_request request = {.begun_ns = work_now_ns()};
-	uint64_t arrival = atomic_fetch_add(&s->n_arrived, 1) + 1;
-	enum result result;
-	int r;
-
-	if (verb == VERB_PREEMPT)
-		return handle_preempt(s, body, len, request.begun_ns, reply, err);
-	r = extender_args_parse(body, len, &args, err);
-	if (r < 0)
-		return RESULT_BAD;
-	args.pod.arrival = arrival;
-	request.namespace = args.pod.namespace;
-	request.name = args.pod.name;
-	request.n_nodes = args.n_names;
-	if (verb == VERB_PRIORITIZE)
-		return reply_prioritize(s, &args, &request, reply);
-	result = reply_filter(s, &args, &request, reply);
-	if (result == RESULT_ASSUMED || result == RESULT_PASSED || result == RESULT_UNSCHEDULABLE)
-		note_scheduler(s, args.pod.scheduler);
-	return result;
+	if (verb == VERB_COUNT)
+		return;
+	request_counts_add(&s->requests, verb, RESULT_FORBIDDEN, 0);
+	n = count_for_line(&s->forbidden_line);
+	if (n > 0)
+		log_warning(
+			"refused %" PRIu64
+			" request%s, the last one from %s, which has %s: the scheduler needs a client certificate of --tls-client-ca",
+			n, n == 1 ? "" : "s", address, problem);
 }
 
 int server_post(struct server *s, const char *path, const char *body, size_t len, struct strbuf *reply)
 {
 	double begun = clock_s(CLOCK_MONOTONIC);
+	CLEANUP(scheduler_request_release)
+	struct scheduler_request q = {.work = {.begun_ns = work_now_ns()}};
 	struct err err = {""};
 	enum result result;
-	enum verb verb = 0;
 
-	while (verb < VERB_COUNT && (*path != '/' || strcmp(path + 1, verb_names[verb]) != 0))
-		verb++;
-	if (verb == VERB_COUNT)
-		return STATUS_NOT_FOUND;
-	/* Before the body is parsed; again with the lock, for which the request may have waited. */
-	if (!decline(s, verb, reply, &result)) {
-		result = handle_verb(s, verb, body, len, reply, &err);
+	q.verb = find_verb(path);
+	if (q.verb == VERB_COUNT)
+		return HTTP_NOT_FOUND;
+	if (!decline(s, q.verb, reply, &result)) {
+		q.arrival = atomic_fetch_add(&s->n_arrived, 1) + 1;
+		result = parse_request(&q, body, len, &err) < 0 ? RESULT_BAD : answer(s, &q, reply);
 		if (result == RESULT_BAD)
-			extender_error_print(err.text, reply);
+			print_error(q.verb, err.text, reply);
 	}
 	LOCKED(s);
-	request_counts_add(&s->requests, verb, result == RESULT_UNAVAILABLE ? RESULT_STALE : result,
+	request_counts_add(&s->requests, q.verb, result == RESULT_UNAVAILABLE ? RESULT_STALE : result,
 		clock_s(CLOCK_MONOTONIC) - begun);
-	if (result == RESULT_UNAVAILABLE || result == RESULT_SETTLING)
-		return STATUS_UNAVAILABLE;
-	if (result == RESULT_FORWARDED)
-		return STATUS_FORWARDED;
-	return result == RESULT_BAD ? STATUS_BAD : result == RESULT_FAILED ? STATUS_FAILED : STATUS_OK;
+	return statuses[result];
 }
 
 /* ---- metrics */
@@ -800,17 +675,16 @@ int server_post(struct server *s, const char *path, const char *body, size_t len
 int server_metrics(struct server *s, struct metrics_source *from, struct strbuf *text)
 {
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
-	bool ready = server_ready(s, &line);
+	bool ready = replica_ready(&s->replica, &line);
 	LOCKED(s);
-	STATE_LOCKED(s);
 
 	from->process = &s->process;
 	from->requests = &s->requests;
 	from->cluster = &s->cluster;
 	from->skipped = s->skipped;
 	from->ready = ready;
-	from->silence_s = (double)silence_ms(s) / 1000;
-	from->lease = s->lease;
+	from->silence_s = (double)replica_silence_ms(&s->replica) / 1000;
+	from->lease = s->replica.lease;
 	from->nominations = s->nominations.on ? &s->nominations.counts : NULL;
 	metrics_print(from, text);
 	return strbuf_error(text);

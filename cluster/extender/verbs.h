@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Answers a scheduler's filter, prioritize and preempt requests from the cluster.
+ * Answers a scheduler's requests from the cluster: filter, prioritize, preempt, and those of /v1.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,17 +20,17 @@ struct verb_config {
 	bool pass_unknown; /* nodes with an unknown verdict pass, ranked behind all other nodes */
 };
 
-/* cluster_hide_for() the pod, until cluster_end_request(). */
+/* cluster_hide_for_request() the pod, until cluster_end_request(). */
 static inline void hide_for(
 	struct cluster *cluster, const struct extender_pod *pod, const struct pod_class *class)
 {
 	const struct reservation_user user = {
 		.namespace = pod->namespace, .uid = pod->uid, .controller = pod->controller};
 
-	cluster_hide_for(cluster, &user, pod->priority, class);
+	cluster_hide_for_request(cluster, &user, pod->priority, class);
 }
 
-/* The nodes of one request, counted for logs and metrics. */
+/* The nodes of one answer, counted for logs and metrics. */
 struct verb_counts {
 	size_t n_nodes, n_admitting, n_unknown, n_passing;
 	size_t n_unreached;       /* not judged before the work limit; these nodes do not pass */
@@ -42,10 +42,13 @@ struct verb_counts {
 };
 
 struct verb_answer {
-	struct extender_failure
-		*failures;        /* per requested node; reasons are valid while the cluster is locked */
-	int *scores;              /* per requested node, 0 to EXTENDER_SCORE_MAX */
-	struct node_info **nodes; /* per requested node, owned by the cluster; NULL = not in the cluster */
+	/* Per requested node; per Node of the cluster if args->all_nodes is set: */
+	struct extender_failure *failures; /* reasons are valid while the cluster is locked */
+	int *scores;                       /* 0 to EXTENDER_SCORE_MAX */
+	struct node_info **nodes;          /* owned by the cluster; NULL = not in the cluster */
+	size_t *chosen;                    /* of /v1/choose: indexes into `nodes`, the best node first */
+	size_t n_chosen;
+	bool passes_all; /* every node passes: no kubelet has to align the pod, or the cluster is stale */
 	struct verb_counts counts;
 	struct pod_class *class;   /* a reference */
 	struct node_info *outside; /* of /filter: see extender_filter() */
@@ -74,6 +77,23 @@ void extender_filter(struct verdicts *verdicts, const struct verb_config *config
 	uint64_t now_ms, struct verb_answer *ret);
 
 /*
+ * Answers /v1/choose with the args->limit best nodes, in the order of extender_filter(). With args->all_nodes, these are Nodes that no constraint
+ * of the Node excludes, as ret->outside of extender_filter(). With config->pass_unknown, nodes with an unknown verdict follow if no kubelet aligns
+ * the pod. With args->assume, the pod is assumed on the first node, unless its verdict is unknown, and no node passes if the pod's
+ * namespace has reached its limit. An earlier assumption is forgotten in either case. config->all has no effect. `ret` is to be
+ * released.
+ */
+void extender_choose(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
+	uint64_t now_ms, struct verb_answer *ret);
+
+/* Answers /v1/admit as extender_filter() with config->all, but never assumes the pod. `ret` is to be released. */
+void extender_admit(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
+	uint64_t now_ms, struct verb_answer *ret);
+
+/* Forgets the pod, unless it is bound, or assumed by a request that arrived later. */
+void extender_forget(struct cluster *cluster, const struct extender_pod *pod);
+
+/*
  * Whether the request is about the pod's nominated node while pods of lower priority are being deleted there. The scheduler
  * requests this node again when it knows that the pods have been deleted.
  */
@@ -92,7 +112,7 @@ void extender_prioritize(struct verdicts *verdicts, const struct verb_config *co
  *
  * ret->settling: the request is to fail. The pod's victims on its nominated node have ended, the pod fits there, and only the start order of
  * other pods is not known yet. Victims on another node would be in vain. After a failed request the pod stays nominated, and the scheduler
- * tries it again.
+ * tries the pod again.
  */
 void extender_preempt(struct verdicts *verdicts, const struct verb_config *config,
 	struct extender_preemption *args, struct pod_class *class, uint64_t now_ms, struct verb_counts *ret);

@@ -62,15 +62,15 @@ void work_namespaces_note(struct work_namespaces *n, const char *name, uint64_t 
 struct work_limit work_begin(const struct work_history *history, const struct work_request *request,
 	uint64_t limit_ms, uint64_t now_ms)
 {
-	uint64_t limit = limit_ms * 1000000, now = work_now_ns();
+	uint64_t limit = limit_ms * 1000000, until, least;
 
 	if (limit == 0)
 		return (struct work_limit){0};
 	if (request->n_nodes > WORK_NODES)
 		limit = limit * request->n_nodes / WORK_NODES;
-	return (struct work_limit){.until_ns = request->begun_ns + limit > now + limit / 2
-						       ? request->begun_ns + limit
-						       : now + limit / 2,
+	until = request->begun_ns + limit;
+	least = work_now_ns() + limit / 2; /* half of the limit after the request was parsed */
+	return (struct work_limit){.until_ns = until > least ? until : least,
 		.cached_only = !work_namespaces_may(&history->namespaces, request->namespace, now_ms)};
 }
 

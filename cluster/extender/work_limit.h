@@ -3,7 +3,7 @@
 /*
  * Limits the CPU time per scheduler request and per namespace.
  *
- * So one user's expensive pods do not delay the pods of others.
+ * One user's expensive pods therefore do not delay the pods of other users.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ struct work_namespaces {
 	struct budget all; /* shared by all namespaces */
 };
 
-/* Whether a request of the namespace may compute results, or must be answered from cached results. `now_ms`: CLOCK_MONOTONIC. */
+/* Whether a request of the namespace may compute results, or must be answered from cached results. `now_ms`: CLOCK_BOOTTIME. */
 bool work_namespaces_may(const struct work_namespaces *n, const char *name, uint64_t now_ms);
 
 /* Charges the namespace for a request that reached its limit after cpu_ms of CPU time. In the long run such requests

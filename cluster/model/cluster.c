@@ -16,6 +16,9 @@
 #include "scoring/node/node_state_codec.h"
 #include "scoring/node/settings_change.h"
 
+const char *const cluster_kind_names[CLUSTER_KINDS] = {
+	"NodeResourceTopologies", "Nodes", "Pods", "PodDisruptionBudgets"};
+
 void cluster_init(struct cluster *cluster, const struct cluster_config *config)
 {
 	*cluster = (struct cluster){.config = *config};
@@ -26,6 +29,7 @@ void cluster_release(struct cluster *cluster)
 	cluster_release_nodes(cluster);
 	namespace_counts_release(&cluster->namespaces);
 	pending_pods_release(&cluster->pending);
+	rejected_pods_release(&cluster->rejected);
 	disruption_budgets_release(&cluster->budgets);
 	free(cluster->nominations);
 	free(cluster->hidden);
@@ -56,8 +60,9 @@ struct pod_info *cluster_assume_pod(struct cluster *cluster, const struct assume
 	const struct pod_info *cached = cluster_find_pod(cluster, request->uid);
 	struct pod_info *pod;
 
-	if ((cached && cached->bound) || (!cached && pending_pods_is_deleted(&cluster->pending, request->uid,
-							     request->resource_version)))
+	if (cached && cached->bound)
+		return NULL;
+	if (!cached && pending_pods_is_deleted(&cluster->pending, request->uid, request->resource_version))
 		return NULL;
 	cluster_forget_pod(cluster, request->uid);
 	request->class->users++;
@@ -78,11 +83,12 @@ static void expire_rejections(struct cluster *cluster, struct node_info *node, u
 			continue;
 		}
 		pod_classes_drop(&cluster->classes, rejection->class);
-		cluster_bump_version(cluster, node);
+		cluster_bump_version(cluster, node); /* verdicts on the class were rejections */
 	}
 	node->n_rejections = kept;
 }
 
+/* `node` NULL = a free slot: a node without objects is freed with its last pod. */
 static struct pod_info *find_expired(const struct node_info *node, uint64_t now_ms)
 {
 	for (size_t i = 0; node && i < node->n_pods; i++) {
@@ -117,7 +123,7 @@ void cluster_expire(struct cluster *cluster, uint64_t now_ms)
 /* ---- objects */
 
 /* For an object whose content has not changed: updates the time of the last write. When another exporter writes
- * unchanged zones, the zones include the node's pods at that time. */
+ * unchanged zones, the zones include the node's pods at that time. An object of nrtd (CLUSTER_EXACT) lists its pods. */
 static void update_written_time(struct cluster *cluster, struct node_info *node, const struct doc *object)
 {
 	int64_t written_s = cluster_zones_written_s(object);
@@ -152,6 +158,7 @@ static void set_object(
 	struct cluster *cluster, struct node_info *node, struct cluster_node *object, uint64_t now_ms)
 {
 	known_resources_of_state(&cluster->classes.known, &object->state, &node->resources[OBJECT_NRT]);
+	/* When the first object got its content is unknown. */
 	node->object_ms = node->has_object ? now_ms : 0;
 	if (node->has_object)
 		cluster_node_release(&node->object);
@@ -190,6 +197,7 @@ struct node_info *cluster_set_object(struct cluster *cluster, struct cluster_nod
 	return node;
 }
 
+/* Sets the kubelet's release that the Node reports. An object with a release of its own keeps that one. */
 static void update_release(struct cluster *cluster, struct node_info *node, struct kubelet_release kubelet)
 {
 	if (kubelet.minor == node->kubelet.minor && kubelet.prerelease == node->kubelet.prerelease)
@@ -224,7 +232,7 @@ static void update_node(struct cluster *cluster, struct node_info *node, const s
 	}
 	node->is_ready = !strcmp(node_ready_status(object), "True");
 	node->is_cordoned = node_is_cordoned(object);
-	/* Kubelets write their Node every few minutes. */
+	/* Kubelets write their Node every few minutes; cached verdicts stay valid if the amounts are the same. */
 	if (!node->has_node || !resource_list_equal(&node->allocatable, &content->allocatable))
 		cluster_set_allocatable(cluster, node, &content->allocatable);
 }
@@ -243,37 +251,41 @@ static const char *find_manager_reason(const char *reason)
 	return NULL;
 }
 
-const char *const cluster_reasons[CLUSTER_REASONS] = {
-	"TopologyAffinityError", "UnexpectedAdmissionError", "OutOfcpu", "OutOfmemory", "OutOfpods", "other"};
-
-static void count_broken(struct cluster *cluster, const char *reason)
+/* Counts the rejection of a pod, also of a pod that the model does not have. */
+static void count_rejection(
+	struct cluster *cluster, const struct pod_status *status, const struct pod_info *cached)
 {
-	size_t i = 0;
+	struct node_info *node = cluster_find_node(cluster, status->node);
 
-	while (i < CLUSTER_REASONS - 1 && strcmp(reason, cluster_reasons[i]) != 0)
-		i++;
-	cluster->n_assumed_rejected[i]++;
+	if (!rejected_pods_add(&cluster->rejected, status->uid, cached && cached->bound))
+		return;
+	log_warning("the kubelet of node '%s' rejected pod '%s/%s': %s", status->node, status->namespace,
+		status->name, status->reason);
+	if (!node)
+		return;
+	if (!node->n_rejected)
+		node->n_rejected = xcalloc(REJECTION_REASONS, sizeof(*node->n_rejected));
+	node->n_rejected[rejection_reason_find(status->reason)]++;
 }
 
-/* Keeps pods of this class away from the node for config.rejection_ms, if the extender had assumed the pod there. */
+/* If the extender had assumed the pod on the node: counts the rejection, and keeps pods of this class away from the node for
+ * config.rejection_ms if one of the kubelet's managers rejected the pod. */
 static void note_rejection(struct cluster *cluster, struct pod_info *pod, const char *reason, uint64_t now_ms)
 {
 	struct node_info *node = pod->node;
-	const char *known = find_manager_reason(reason);
+	const char *manager_reason = find_manager_reason(reason);
 	struct node_rejection *rejection;
 
-	cluster->n_rejected++;
-	log_warning("the kubelet of node '%s' rejected pod '%s/%s': %s", node->name, pod->namespace,
-		pod->name, reason);
 	if (!pod->assumed)
 		return;
-	count_broken(cluster, reason);
-	if (!known)
+	cluster->n_assumed_rejected[rejection_reason_find(reason)]++;
+	if (!manager_reason)
 		return;
 	rejection =
 		vec_push(&node->rejections, &node->n_rejections, &node->rejections_size, sizeof(*rejection));
-	*rejection = (struct node_rejection){
-		.class = pod->class, .reason = known, .expires_ms = now_ms + cluster->config.rejection_ms};
+	*rejection = (struct node_rejection){.class = pod->class,
+		.reason = manager_reason,
+		.expires_ms = now_ms + cluster->config.rejection_ms};
 	pod->class->users++;
 }
 
@@ -292,7 +304,7 @@ static void note_admission(
 	pod->admitted_version = cluster->lists_pods ? VERSION_UNKNOWN : cluster->version;
 }
 
-/* The pod was resized. */
+/* The pod was resized. `class` moves to the pod. */
 static void change_class(struct cluster *cluster, struct pod_info *pod, struct pod_class *class)
 {
 	struct resource_list *requested = &pod->node->requested;
@@ -336,7 +348,7 @@ static void update_pod(struct cluster *cluster, struct pod_info *cached, struct 
 	cached->list_number = cluster->list_number[OBJECT_POD];
 }
 
-/* Notes what decides whether the pod uses a reservation. Returns whether it has found the pod's controller now. */
+/* Notes what decides whether the pod uses a reservation. Returns whether the pod's controller was unknown before. */
 static bool note_owner(struct pod_info *pod, const struct doc *object)
 {
 	const char *controller = controller_uid(doc_get(object, "metadata"));
@@ -348,12 +360,12 @@ static bool note_owner(struct pod_info *pod, const struct doc *object)
 	return true;
 }
 
-/* Adds or updates a pod that has a node. */
+/* Adds or updates a pod that has a node. An earlier assumption on another node is removed. */
 static void place_pod(struct cluster *cluster, const struct doc *object, const struct pod_status *status,
 	struct pod_request *request, uint64_t now_ms)
 {
 	struct pod_info *cached;
-	bool keeps_node, may_use;
+	bool keeps_node, may_use_reservation;
 	struct pod_info init = {.names = status->names,
 		.mirror = status->names.mirror,
 		.bound = true,
@@ -365,7 +377,9 @@ static void place_pod(struct cluster *cluster, const struct doc *object, const s
 	cached = cluster_find_pod(cluster, status->uid);
 	keeps_node = cached && !strcmp(cached->node->name, status->node);
 	init.class = pod_classes_take(&cluster->classes, request);
-	may_use = init.class->aligned && !(keeps_node && cached->bound && cached->class == init.class);
+	/* If the pod was bound to the node before, and has the same requests, nothing has changed for the reservations. */
+	may_use_reservation =
+		init.class->aligned && !(keeps_node && cached->bound && cached->class == init.class);
 	if (keeps_node)
 		update_pod(cluster, cached, init.class, object, now_ms);
 	else {
@@ -379,9 +393,9 @@ static void place_pod(struct cluster *cluster, const struct doc *object, const s
 	cached->repels = doc_get(doc_get(doc_get(object, "spec"), "affinity"), "podAntiAffinity");
 	if (cached->class->aligned) {
 		budgeted_pod_set_labels(&cached->budgeted, doc_get(doc_get(object, "metadata"), "labels"));
-		may_use |= note_owner(cached, object);
+		may_use_reservation |= note_owner(cached, object);
 	}
-	if (may_use)
+	if (may_use_reservation)
 		cluster_match_reservations(cluster, cached->node);
 	cached->runs = status->stage == POD_RUNS;
 	if (cached->mirror)
@@ -391,7 +405,8 @@ static void place_pod(struct cluster *cluster, const struct doc *object, const s
 		note_admission(cluster, cached, object, now_ms);
 }
 
-/* A reservation that the pod used may be another pod's now. A node with reservations has an object, and stays. */
+/* A reservation that the pod used may be another pod's now. A node with reservations has a Node object, so the node is not freed
+ * with its last pod. */
 static void end_pod(struct cluster *cluster, struct pod_info *pod, bool may_run, uint64_t now_ms)
 {
 	struct node_info *node = pod->node->n_reservations > 0 ? pod->node : NULL;
@@ -406,41 +421,59 @@ static uint64_t version_of(const struct doc *object)
 	return resource_version_parse(doc_string(doc_get(doc_get(object, "metadata"), "resourceVersion")));
 }
 
+/* The pod has ended, or its kubelet has rejected it. */
+static void update_ended_pod(
+	struct cluster *cluster, const struct doc *object, const struct pod_status *status, uint64_t now_ms)
+{
+	struct pod_info *cached = cluster_find_pod(cluster, status->uid);
+
+	if (status->stage == POD_REJECTED) {
+		count_rejection(cluster, status, cached);
+		if (cached && cached->bound)
+			note_rejection(cluster, cached, status->reason, now_ms);
+	}
+	cluster_forget_gang_pod(cluster, status->namespace, pod_gang_name(object), status->uid);
+	cached = cluster_find_pod(cluster, status->uid); /* NULL now if the pod was assumed with its gang */
+	if (cached)
+		end_pod(cluster, cached, false, now_ms);
+}
+
+/* The pod has no node. Returns the error of the content: the pod is pending also if its requests cannot be read. */
+static int update_pending_pod(struct cluster *cluster, const struct doc *object,
+	const struct pod_status *status, struct object_content *content, struct err *err)
+{
+	struct pod_info *assumed = cluster_find_pod(cluster, status->uid);
+
+	cluster_keep_nominated(cluster, status->namespace, pod_gang_name(object), status->uid,
+		pod_nominated_node(object), version_of(object));
+	if (assumed)
+		assumed->list_number = cluster->list_number[OBJECT_POD];
+	pending_pods_add(&cluster->pending, status->uid);
+	if (*pod_gang_name(object)) /* a gang's pod has no stand-in */
+		return 0;
+	cluster_nominate_pod(cluster, object, status, content);
+	return content->error < 0 ? err_set(err, content->error, "%s", content->why.text) : 0;
+}
+
 static int update_from_pod(struct cluster *cluster, const struct doc *object, struct object_content *content,
 	uint64_t now_ms, struct err *err)
 {
 	CLEANUP(pod_status_release) struct pod_status status = {0};
-	struct pod_info *cached;
+	bool has_ended;
 	int r = pod_status_read(object, &status, err);
 
 	if (r < 0)
 		return r;
 	free(status.uid);
-	status.uid = pod_key(object);
-	cached = cluster_find_pod(cluster, status.uid);
-	if (status.stage == POD_REJECTED || status.stage == POD_ENDED || *status.node) {
-		pending_pods_remove(&cluster->pending, status.uid);
-		cluster_drop_nomination(cluster, status.uid);
-	}
-	if (status.stage == POD_REJECTED || status.stage == POD_ENDED) {
-		if (cached && cached->bound && status.stage == POD_REJECTED)
-			note_rejection(cluster, cached, status.reason, now_ms);
-		cluster_forget_gang_pod(cluster, status.namespace, pod_gang_name(object), status.uid);
-		cached = cluster_find_pod(cluster, status.uid);
-		if (cached)
-			end_pod(cluster, cached, false, now_ms);
+	status.uid = pod_key(object); /* a Pod from a file may have no UID */
+	has_ended = status.stage == POD_REJECTED || status.stage == POD_ENDED;
+	if (!has_ended && !*status.node)
+		return update_pending_pod(cluster, object, &status, content, err);
+	pending_pods_remove(&cluster->pending, status.uid);
+	cluster_drop_nomination(cluster, status.uid);
+	if (has_ended) {
+		update_ended_pod(cluster, object, &status, now_ms);
 		return 0;
-	}
-	if (!*status.node) {
-		cluster_keep_nominated(cluster, status.namespace, pod_gang_name(object), status.uid,
-			pod_nominated_node(object), version_of(object));
-		if (cached)
-			cached->list_number = cluster->list_number[OBJECT_POD];
-		pending_pods_add(&cluster->pending, status.uid);
-		if (*pod_gang_name(object))
-			return 0;
-		cluster_nominate_pod(cluster, object, &status, content);
-		return content->error < 0 ? err_set(err, content->error, "%s", content->why.text) : 0;
 	}
 	if (content->error < 0)
 		return err_set(err, content->error, "%s", content->why.text);
@@ -459,9 +492,9 @@ const char *cluster_known_hash(const struct cluster *cluster, enum object_kind k
 	const char *name = doc_object_name(object);
 	const struct node_info *node = name ? cluster_find_node(cluster, name) : NULL;
 
-	return !node || kind > OBJECT_NODE ? ""
-	       : kind == OBJECT_NRT        ? node->content_hash
-					   : node->reservations_hash;
+	if (node && kind == OBJECT_NRT)
+		return node->content_hash;
+	return node && kind == OBJECT_NODE ? node->reservations_hash : "";
 }
 
 int cluster_update_read(struct cluster *cluster, enum object_kind kind, struct doc *object,
@@ -474,6 +507,7 @@ int cluster_update_read(struct cluster *cluster, enum object_kind kind, struct d
 	if (kind == OBJECT_POD) {
 		pending_pods_advance(&cluster->pending, version_of(object));
 		r = update_from_pod(cluster, object, content, now_ms, err);
+		/* Without a UID, any pod that is not known may be this Pod. */
 		if (r < 0 && !*doc_text(doc_get(object, "metadata"), "uid"))
 			cluster_skip(cluster, kind);
 		return r;
@@ -483,7 +517,7 @@ int cluster_update_read(struct cluster *cluster, enum object_kind kind, struct d
 	if (!name || !*name)
 		return err_set(err, -EINVAL, "a %s without a name", object_kind_names[kind]);
 	node = cluster_find_or_add_node(cluster, name);
-	node->list_number[kind] = cluster->list_number[kind];
+	node->list_number[kind] = cluster->list_number[kind]; /* an unreadable object is in the list, too */
 	r = content->error;
 	if (r < 0)
 		err_set(err, r, "%s", content->why.text);
@@ -511,7 +545,7 @@ static void forget_object(struct cluster *cluster, struct node_info *node, enum 
 		node->has_object = false;
 		*node->content_hash = '\0';
 		reported_index_release(&node->reported);
-		node->n_ended = 0;
+		node->n_ended = 0; /* without an object nothing reports ended pods */
 	} else if (kind == OBJECT_NODE && node->has_node) {
 		resource_list_release(&node->allocatable);
 		doc_release(&node->constraints);
@@ -537,28 +571,38 @@ bool cluster_node_lacks_object(const struct node_info *node)
 	return node->has_node && !node->has_object && !node->object_dropped;
 }
 
-void cluster_delete(struct cluster *cluster, enum object_kind kind, const struct doc *object, uint64_t now_ms)
+static void delete_pod(struct cluster *cluster, const struct doc *object, uint64_t now_ms)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
-	const char *name = doc_string(doc_get(metadata, "name")), *uid = doc_string(doc_get(metadata, "uid"));
-	bool is_of_node = kind == OBJECT_NRT || kind == OBJECT_NODE;
-	struct node_info *node = name && is_of_node ? cluster_find_node(cluster, name) : NULL;
+	const char *uid = doc_string(doc_get(metadata, "uid"));
 	struct pod_info *pod;
 
-	if (node)
-		forget_object(cluster, node, kind);
-	if (kind == OBJECT_PDB)
-		disruption_budgets_delete(&cluster->budgets, object);
-	if (kind == OBJECT_POD)
-		pending_pods_advance(&cluster->pending, version_of(object));
-	if (!uid || kind != OBJECT_POD)
+	pending_pods_advance(&cluster->pending, version_of(object));
+	if (!uid)
 		return;
 	pending_pods_remove(&cluster->pending, uid);
+	rejected_pods_remove(&cluster->rejected, uid);
 	cluster_drop_nomination(cluster, uid);
 	cluster_forget_gang_pod(cluster, doc_text(metadata, "namespace"), pod_gang_name(object), uid);
 	pod = cluster_find_pod(cluster, uid);
 	if (pod)
 		end_pod(cluster, pod, pod_has_running_containers(object), now_ms);
+}
+
+void cluster_delete(struct cluster *cluster, enum object_kind kind, const struct doc *object, uint64_t now_ms)
+{
+	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+	struct node_info *node;
+
+	if (kind == OBJECT_POD) {
+		delete_pod(cluster, object, now_ms);
+	} else if (kind == OBJECT_PDB) {
+		disruption_budgets_delete(&cluster->budgets, object);
+	} else {
+		node = name ? cluster_find_node(cluster, name) : NULL;
+		if (node)
+			forget_object(cluster, node, kind);
+	}
 }
 
 /* ---- lists */
@@ -572,15 +616,21 @@ void cluster_list_begin(struct cluster *cluster, enum object_kind kind)
 		cluster->list_version = cluster->version;
 		cluster->lists_pods = true;
 		pending_pods_list_begin(&cluster->pending);
+		rejected_pods_list_begin(&cluster->rejected);
 	}
 }
 
 /* Whether a list of this version would contain the pod if the pod still existed. */
 static bool is_unlisted(const struct cluster *cluster, const struct pod_info *pod, uint64_t version)
 {
-	return !pod->is_reservation && !pod->earlier && pod->list_number < cluster->list_number[OBJECT_POD] &&
-	       (pod->bound || pod->placed_version <= cluster->list_version ||
-		       (pod->resource_version > 0 && pod->resource_version <= version));
+	/* A stand-in is no Pod. Of a gang's pod only the last assumption gets the number of the list. */
+	if (pod->is_reservation || pod->earlier)
+		return false;
+	if (pod->list_number == cluster->list_number[OBJECT_POD]) /* the list has the pod */
+		return false;
+	/* The Pod is older than the list if it was bound, assumed before the list began, or requested with a version that the list includes. */
+	return pod->bound || pod->placed_version <= cluster->list_version ||
+	       (pod->resource_version > 0 && pod->resource_version <= version);
 }
 
 /* Removing the last pod may free the node, so the node is accessed by its slot. */
@@ -623,5 +673,6 @@ void cluster_list_end(struct cluster *cluster, enum object_kind kind, uint64_t v
 				cluster_match_reservations(cluster, cluster->nodes[i]);
 		cluster_drop_unlisted_nominations(cluster);
 		pending_pods_list_end(&cluster->pending, version);
+		rejected_pods_list_end(&cluster->rejected);
 	}
 }

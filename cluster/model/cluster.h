@@ -13,6 +13,7 @@
 #include "cluster/model/namespace_counts.h"
 #include "cluster/model/node_reservations.h"
 #include "cluster/model/pending_pods.h"
+#include "cluster/model/rejected_pods.h"
 #include "cluster/model/reported_pods.h"
 #include "cluster/objects/cluster_node.h"
 #include "cluster/objects/disruption_budgets.h"
@@ -23,10 +24,12 @@
 #include "common/err.h"
 #include "common/hash.h"
 
-/* The kinds of objects in a cluster are the first of enum object_kind. The last of them is optional: only /preempt uses
- * PodDisruptionBudgets, and works without the right to list them. */
+/* The kinds of objects in a cluster are the first of enum object_kind. The last kind is optional: only /preempt uses
+ * PodDisruptionBudgets, and /preempt works without the right to list them. */
 #define CLUSTER_KINDS          (OBJECT_PDB + 1)
 #define CLUSTER_KINDS_REQUIRED OBJECT_PDB
+
+extern const char *const cluster_kind_names[CLUSTER_KINDS]; /* "NodeResourceTopologies", ... for messages */
 
 struct node_info;
 struct gang;
@@ -63,7 +66,7 @@ struct pod_info {
 	struct pod_class *class;
 	struct node_info *node;
 	/* What the node's kubelet is expected to assign; NULL = not computed. Written by project_node.c,
-	 * because it depends on the pods that the node had when the pod was assumed. The cluster discards it when the pod
+	 * because it depends on the pods that the node had when the pod was assumed. The cluster discards `held` when the pod
 	 * is resized. */
 	struct allocation *held;
 	/* Also of project_node.c: versions at which the node's kubelet would have rejected the pod, after the earlier pods of
@@ -71,7 +74,7 @@ struct pod_info {
 	 * node_info.freed_version. 0 = no rejection. */
 	uint64_t rejected_version, rejected_alone_version;
 	uint64_t held_version; /* the version at which `held` was computed */
-	/* Since this version another aligned pod of the node has waited for its admission at the same time: which one the kubelet admitted
+	/* Since this version another aligned pod of the node has waited for its admission at the same time: which of the two the kubelet admitted
 	 * first is unknown. 0 = no such pod. */
 	uint64_t overlaps_version;
 	bool held_is_rest; /* `held` is only the part that the NodeResourceTopology object does not report */
@@ -82,10 +85,9 @@ struct pod_info {
 	bool repels;      /* of a bound pod: it has rules against other pods (podAntiAffinity) */
 	bool assumed;     /* the extender assumed the pod on this node; stays set when the pod is bound */
 	bool admitted;    /* by the node's kubelet */
-	bool hidden; /* does not count for the request that is being answered, and is not in node->pods */
-	/* Of an assumed pod of a gang: */
-	bool earlier;   /* the pod was requested again since; not in pods_by_uid */
-	bool nominated; /* the Pod has the node as its nominated node */
+	bool hidden;  /* does not count for the request that is being answered, and is not in node->pods */
+	bool earlier; /* of an assumed pod of a gang: the pod was requested again since; not in pods_by_uid */
+	bool nominated; /* of an assumed pod of a gang: the Pod has the node as its nominated node */
 	bool runs;      /* of a bound pod: a container has started */
 	bool priority_known;
 	int32_t priority; /* 0 if it is not known */
@@ -146,12 +148,15 @@ struct node_rejection {
 #define DEVICE_NAMES_MAX 256u
 
 struct node_info {
+	/* What a request reads of every node is in one cache line. */
 	char *name;
 	size_t slot;            /* index in cluster.nodes */
 	uint64_t version;       /* changes whenever a verdict on the node may change */
 	uint64_t freed_version; /* the last version at which something on the node may have become free */
 	/* Changes when only node-level requests change: those of pods that get nothing from the kubelet's managers. */
 	uint64_t amounts_version;
+	struct node_reservation *reservations;
+	size_t n_reservations;
 	bool has_object;     /* a NodeResourceTopology object */
 	bool object_dropped; /* by cluster_drop_object() */
 	struct cluster_node object;
@@ -172,8 +177,8 @@ struct node_info {
 	struct node_rejection *rejections;
 	size_t n_rejections;
 	size_t rejections_size;
-	struct node_reservation *reservations;
-	size_t n_reservations;
+	uint64_t *
+		n_rejected; /* for metrics: pods rejected by the kubelet, by rejection_reasons; NULL = none */
 	char reservations_hash[HASH_TEXT_SIZE]; /* of the Node's annotations; "" = no reservations */
 	uint64_t list_number[OBJECT_POD];       /* the last lists with its two objects */
 	struct strv resources[OBJECT_POD];      /* resource names of the two objects */
@@ -191,10 +196,6 @@ struct cluster_config {
 
 /* kube-scheduler waits up to 600 s for a pod's volumes (bindTimeoutSeconds); one minute more than that. */
 #define ASSUME_VOLUMES_MS 660000u
-
-/* Reasons of rejections, as in status.reason of a pod. The last, "other", stands for all other reasons. */
-#define CLUSTER_REASONS 6
-extern const char *const cluster_reasons[CLUSTER_REASONS];
 
 /* The versions of a node: node_info. */
 struct node_versions {
@@ -216,6 +217,7 @@ struct cluster {
 	struct name_table gangs;            /* struct gang by full name */
 	struct namespace_counts namespaces; /* assumed pods */
 	struct pending_pods pending;
+	struct rejected_pods rejected;
 	struct disruption_budgets budgets;
 	struct pod_info **nominations; /* the stand-ins of cluster_nominations.c */
 	size_t n_nominations, nominations_size;
@@ -231,9 +233,9 @@ struct cluster {
 	size_t n_with_node;    /* nodes with a Node object */
 	size_t n_reservations;
 	size_t n_pods, n_assumed; /* for metrics, as all members below */
-	uint64_t n_rejected, n_expired;
+	uint64_t n_expired;
 	uint64_t n_assumed_rejected
-		[CLUSTER_REASONS]; /* pods rejected on the node on which they were assumed */
+		[REJECTION_REASONS]; /* pods rejected on the node on which they were assumed */
 };
 
 void cluster_init(struct cluster *cluster, const struct cluster_config *config);
@@ -249,7 +251,7 @@ void cluster_list_begin(struct cluster *cluster, enum object_kind kind);
 void cluster_list_end(struct cluster *cluster, enum object_kind kind, uint64_t version, uint64_t now_ms);
 
 /*
- * Applies an added, modified or deleted object. 0; -EINVAL with one line that names the object (its previous content stays).
+ * Applies an added or modified object. 0; -EINVAL with one line that names the object (its previous content stays).
  * A Pod with a node is not pending, even if its requests cannot be read: users can create such Pods.
  */
 int cluster_update(
@@ -258,8 +260,8 @@ void cluster_delete(
 	struct cluster *cluster, enum object_kind kind, const struct doc *object, uint64_t now_ms);
 
 /*
- * The same in two steps, of which the first does not change the model: what takes long to read of the object is read with the hash that the model
- * knows (object_content_read()), then the object is applied. Between the two, no other object of the kind may be applied.
+ * cluster_update() in two steps, of which the first does not change the model: what takes long to read of the object is read with the hash that the
+ * model knows (object_content_read()), then the object is applied. Between the two, no other object of the kind may be applied.
  */
 const char *cluster_known_hash(
 	const struct cluster *cluster, enum object_kind kind, const struct doc *object);
@@ -320,7 +322,7 @@ struct pod_info *cluster_assume_pod(struct cluster *cluster, const struct assume
 /* Forgets the pod if it is assumed. */
 void cluster_forget_pod(struct cluster *cluster, const char *uid);
 
-/* Whether the node has a hidden reservation that the pod of cluster_hide_for() may use. */
+/* Whether the node has a hidden reservation that the pod of cluster_hide_for_request() may use. */
 bool cluster_has_usable_reservation(const struct node_info *node);
 
 /* During a request: hides the nominated pods that do not count for this pod: the pod itself, and pods of lower priority. */
@@ -330,7 +332,7 @@ void cluster_hide_nominations(struct cluster *cluster, const char *uid, int32_t 
  * During a request: hides the nominated pods that do not count for this pod, the reservations that a pod of this class may use, and reservations
  * of the plan's later steps on the same nodes. The pod's UID is `user->uid`.
  */
-void cluster_hide_for(struct cluster *cluster, const struct reservation_user *user, int32_t priority,
+void cluster_hide_for_request(struct cluster *cluster, const struct reservation_user *user, int32_t priority,
 	const struct pod_class *class);
 
 /* The node's reservations that count as held. */
@@ -349,6 +351,11 @@ void requestable_amounts(const struct resource_list *allocatable, const struct r
  * without[i] is set (NULL = none), at least 0. The resource "pods" counts pods. *ret is to be released.
  */
 void node_info_requestable(const struct node_info *node, const bool *without, struct resource_list *ret);
+
+/* For a resource of which the kubelet knows no device plugin (DEVICES_ABSENT): whether somebody has added it to the Node's status. The kubelet then
+ * checks the amount and assigns nothing. False if an earlier object reported its devices: the kubelet has restarted, and the Node or the object is
+ * late. */
+bool node_info_has_in_status_only(const struct node_info *node, const char *resource);
 
 /* Discards pod->held. */
 void pod_info_forget_held(struct pod_info *pod);
@@ -376,7 +383,7 @@ void cluster_drop_rejections(struct cluster *cluster, struct node_info *node);
  * not, or no object has reported the pod for two minutes. */
 void node_info_forget_ended(struct node_info *node, uint64_t now_ms);
 
-/* The same for a node whose object does not change, unless nrtd has written the object. After an end the node's in-flight pods keep other
+/* node_info_forget_ended() for a node whose object does not change, unless nrtd has written the object. After an end the node's in-flight pods keep other
  * pods away until the object includes them. */
 void cluster_expire_ended(struct cluster *cluster, struct node_info *node, uint64_t now_ms);
 
@@ -395,7 +402,7 @@ void cluster_end_pod(struct cluster *cluster, struct pod_info *pod, bool may_run
 /* Frees the node if it has no objects and no pods. */
 void cluster_drop_if_empty(struct cluster *cluster, struct node_info *node);
 
-/* Adds the pod to the end of the node's pods, and removes it. The pod keeps `node`. */
+/* Adds the pod to the end of the node's pods; removes the pod from its node's pods, and keeps pod->node. */
 void cluster_put_on_node(struct cluster *cluster, struct pod_info *pod, struct node_info *node);
 void cluster_take_off_node(struct cluster *cluster, struct pod_info *pod);
 
@@ -404,8 +411,11 @@ void cluster_take_off_node(struct cluster *cluster, struct pod_info *pod);
 void cluster_hide_pod(struct cluster *cluster, struct pod_info *pod);
 void cluster_show_hidden_pods(struct cluster *cluster);
 
-/* The request's pod uses a reservation, if it has been assumed. */
-void cluster_use_reservation(struct cluster *cluster, const char *uid);
+/*
+ * Ends what cluster_hide_for_request() did to reservations: if the request's pod has been assumed, the pod uses the first usable reservation
+ * of its node. No reservation is usable from now on.
+ */
+void cluster_end_reservations(struct cluster *cluster, const char *uid);
 
 /* The pod is bound and no longer counts as assumed. */
 void cluster_uncount_assumed(struct cluster *cluster, const struct pod_info *pod);
@@ -445,7 +455,7 @@ struct pod_status;
 /* Whether this one of cluster.nominations stands for the pod. */
 bool cluster_stands_for(const struct pod_info *stand_in, const char *uid);
 
-/* The Pod is not bound: keeps room for it on its nominated node, if it has one and its content has no error. */
+/* The Pod is not bound: keeps room on the nominated node, if the Pod has one and the content has no error. */
 void cluster_nominate_pod(struct cluster *cluster, const struct doc *object, const struct pod_status *status,
 	struct object_content *content);
 

@@ -61,9 +61,9 @@ static struct pod_info *find_assumption(const struct gang *g, const char *uid, c
 static void remove_assumptions(
 	struct cluster *cluster, struct gang *g, const char *uid, const struct pod_info *kept)
 {
-	size_t n = g->n_pods;
+	size_t n = g->n_pods; /* that remain */
 
-	/* The last pod takes the place of a removed pod. */
+	/* cluster_remove_pod() moves the gang's last pod to the place of the removed pod, and frees the gang with its last pod. */
 	for (size_t i = n; i > 0; i--)
 		if (g->pods[i - 1] != kept && !strcmp(g->pods[i - 1]->uid, uid)) {
 			cluster_remove_pod(cluster, g->pods[i - 1]);
@@ -93,7 +93,7 @@ void cluster_choose_node(struct cluster *cluster, const char *namespace, const c
 	remove_assumptions(cluster, g, uid, chosen);
 	if (!chosen || !chosen->earlier)
 		return;
-	chosen->earlier = false;
+	chosen->earlier = false; /* the scheduler has chosen this assumption, not the last one */
 	name_table_add(&cluster->pods_by_uid, chosen->uid, chosen);
 }
 
@@ -102,6 +102,7 @@ void cluster_keep_nominated(struct cluster *cluster, const char *namespace, cons
 {
 	struct pod_info *pod = find_assumption(find_gang(cluster, namespace, gang), uid, node);
 
+	/* The Pod of the request, or an older one, may have the node from an earlier placement. */
 	if (pod && resource_version > pod->resource_version)
 		pod->nominated = true;
 }
@@ -119,6 +120,7 @@ void cluster_begin_request(
 		cluster_forget_pod(cluster, uid);
 		return;
 	}
+	/* The pod is requested in another placement: the scheduler has reverted the one of the pod's last assumption. */
 	g->active_ms = now_ms;
 	g->reverted = pod->assumption;
 	pod->earlier = true;
@@ -132,10 +134,11 @@ void cluster_hide_reverted(
 
 	for (size_t i = node->n_pods; g && i > 0; i--) {
 		struct pod_info *pod = node->pods[i - 1];
+		bool is_reverted = pod->earlier || pod->assumption <= g->reverted;
 
-		if (pod->gang != g || pod->nominated || (!pod->earlier && pod->assumption > g->reverted))
-			continue;
-		cluster_hide_pod(cluster, pod);
+		/* The scheduler may bind a nominated pod to this node later. */
+		if (pod->gang == g && is_reverted && !pod->nominated)
+			cluster_hide_pod(cluster, pod);
 	}
 }
 
@@ -144,8 +147,8 @@ void cluster_end_request(struct cluster *cluster, const char *namespace, const c
 	struct gang *g = find_gang(cluster, namespace, gang);
 
 	cluster_show_hidden_pods(cluster);
-	cluster_use_reservation(cluster, uid);
-	if (cluster_find_pod(cluster, uid))
+	cluster_end_reservations(cluster, uid);
+	if (cluster_find_pod(cluster, uid)) /* the request has assumed the pod */
 		cluster_drop_nomination(cluster, uid);
 	if (g)
 		g->reverted = 0;
@@ -171,6 +174,6 @@ void cluster_expire_gangs(struct cluster *cluster, uint64_t now_ms)
 		log_info("assumed pod '%s/%s' of a PodGroup was not bound to node '%s' and is forgotten",
 			pod->namespace, pod->name, pod->node->name);
 		cluster_remove_pod(cluster, pod);
-		i = SIZE_MAX; /* the table may have changed */
+		i = SIZE_MAX; /* from the beginning again: the table may have changed */
 	}
 }

@@ -48,6 +48,7 @@ void cluster_drop_nomination(struct cluster *cluster, const char *uid)
 		remove_nomination(cluster, i);
 }
 
+/* Adds no stand-in for a pod that no kubelet aligns. The request moves. */
 static void add_stand_in(struct cluster *cluster, const struct doc *object, const struct pod_status *status,
 	struct pod_request *request, struct node_info *node)
 {
@@ -71,16 +72,16 @@ void cluster_nominate_pod(struct cluster *cluster, const struct doc *object, con
 	const char *name = pod_nominated_node(object);
 	struct node_info *node = *name && *status->uid ? cluster_find_node(cluster, name) : NULL;
 	size_t i = find_nomination(cluster, status->uid);
+	bool has_stand_in = i < cluster->n_nominations;
 
-	if (i < cluster->n_nominations && cluster->nominations[i]->node != node) {
+	if (has_stand_in && cluster->nominations[i]->node != node) {
 		remove_nomination(cluster, i);
-		i = cluster->n_nominations;
+		has_stand_in = false;
 	}
 	/* An assumed pod counts where it is assumed. */
-	if (i == cluster->n_nominations && node && content->error == 0 &&
-		!cluster_find_pod(cluster, status->uid))
+	if (!has_stand_in && node && content->error == 0 && !cluster_find_pod(cluster, status->uid))
 		add_stand_in(cluster, object, status, &content->request, node);
-	i = find_nomination(cluster, status->uid);
+	i = find_nomination(cluster, status->uid); /* as before, or the new stand-in */
 	if (i < cluster->n_nominations)
 		cluster->nominations[i]->list_number = cluster->list_number[OBJECT_POD];
 }

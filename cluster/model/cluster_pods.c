@@ -43,8 +43,7 @@ static void node_free(void *item)
 	struct node_info *node = item;
 
 	free(node->name);
-	if (node->has_object)
-		cluster_node_release(&node->object);
+	cluster_node_release(&node->object);
 	reported_index_release(&node->reported);
 	resource_list_release(&node->allocatable);
 	resource_list_release(&node->requested);
@@ -55,6 +54,7 @@ static void node_free(void *item)
 	free(node->pods);
 	free(node->ended);
 	free(node->rejections);
+	free(node->n_rejected);
 	for (size_t i = 0; i < ARRAY_SIZE(node->resources); i++)
 		strv_release(&node->resources[i]);
 	strv_release(&node->devices);
@@ -123,7 +123,8 @@ struct node_info *cluster_find_node(const struct cluster *cluster, const char *n
 	return name_table_find(&cluster->nodes_by_name, name);
 }
 
-static size_t find_free_slot(struct cluster *cluster)
+/* A slot without a node, added if there is none. */
+static size_t find_or_add_slot(struct cluster *cluster)
 {
 	for (size_t i = 0; i < cluster->n_nodes; i++)
 		if (!cluster->nodes[i])
@@ -140,7 +141,7 @@ struct node_info *cluster_find_or_add_node(struct cluster *cluster, const char *
 		return node;
 	node = xcalloc(1, sizeof(*node));
 	text_set(&node->name, name);
-	node->slot = find_free_slot(cluster);
+	node->slot = find_or_add_slot(cluster);
 	name_table_add(&cluster->nodes_by_name, node->name, node);
 	cluster->nodes[node->slot] = node;
 	cluster_bump_version(cluster, node);
@@ -171,14 +172,19 @@ void requestable_amounts(const struct resource_list *allocatable, const struct r
 	for (size_t i = 0; i < allocatable->n_items; i++) {
 		const char *name = allocatable->items[i].name;
 		struct quantity q = allocatable->items[i].quantity;
-		qty_t held = resource_list_amount(requested, name);
+		qty_t used = resource_list_amount(requested, name);
 
 		if (returned)
-			held -= resource_list_amount(returned, name);
-		q.nano = q.nano > held ? q.nano - held : 0;
+			used -= resource_list_amount(returned, name);
+		q.nano = q.nano > used ? q.nano - used : 0;
 		resource_list_append(ret, name, q);
 	}
 	resource_list_sort(ret);
+}
+
+bool node_info_has_in_status_only(const struct node_info *node, const char *resource)
+{
+	return resource_list_find(&node->allocatable, resource) && !strv_contains(&node->devices, resource);
 }
 
 void node_info_requestable(const struct node_info *node, const bool *without, struct resource_list *ret)
@@ -217,11 +223,11 @@ void node_info_forget_ended(struct node_info *node, uint64_t now_ms)
 
 	for (size_t i = 0; i < node->n_ended; i++) {
 		struct ended_pod *ended = &node->ended[i];
-		bool reported = is_reported(node, &ended->names);
+		bool still_reported = is_reported(node, &ended->names);
 
-		if (!reported && (ended->reported || now_ms >= ended->ended_ms + ENDED_MS))
+		if (!still_reported && (ended->reported || now_ms >= ended->ended_ms + ENDED_MS))
 			continue;
-		ended->reported = ended->reported || reported;
+		ended->reported = ended->reported || still_reported;
 		node->ended[kept++] = *ended;
 	}
 	node->n_ended = kept;
@@ -281,7 +287,8 @@ bool cluster_namespace_is_full(const struct cluster *cluster, const char *namesp
 	const struct pod_info *cached = cluster_find_pod(cluster, uid);
 	size_t n = namespace_counts_get(&cluster->namespaces, namespace);
 
-	n -= n > 0 && cached && !cached->bound;
+	if (n > 0 && cached && !cached->bound) /* the pod itself is assumed */
+		n--;
 	return cluster->config.namespace_assumed_max > 0 && n >= cluster->config.namespace_assumed_max;
 }
 
@@ -304,7 +311,8 @@ static void set_overlaps(struct pod_info *pod, uint64_t version)
 		pod->overlaps_version = version;
 }
 
-/* Notes which pods of the node may be admitted before or after this pod. */
+/* Notes which pods of the node may be admitted before or after this pod: those whose admission was not reported before the pod was
+ * placed. An admission of VERSION_UNKNOWN has no known order. */
 static void note_overlaps(const struct node_info *node, struct pod_info *pod)
 {
 	for (size_t i = 0; i < node->n_pods; i++) {
@@ -378,7 +386,7 @@ void cluster_hide_pod(struct cluster *cluster, struct pod_info *pod)
 	pod->hidden = true;
 }
 
-/* The pod is about to be freed. */
+/* The pod, which is hidden, is about to be freed. */
 static void forget_hidden(struct cluster *cluster, const struct pod_info *pod)
 {
 	size_t i = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reservations of the cluster. A reservation counts as an assumed pod, its stand-in, until a pod uses it.
+ * The reservations of the cluster. A reservation counts as an assumed pod, its stand-in, until a pod uses the
+ * reservation.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,26 +23,30 @@ static void remove_stand_in(struct cluster *cluster, struct node_reservation *r)
 		cluster_remove_pod(cluster, stand_in);
 }
 
+/* As cluster_hide_for_request(). Sets `usable` of all reservations. */
 static void hide_reservations(
 	struct cluster *cluster, const struct reservation_user *user, const struct pod_class *class)
 {
 	for (size_t i = 0; i < cluster->n_nodes && cluster->n_reservations > 0; i++) {
 		struct node_info *node = cluster->nodes[i];
-		int64_t first =
-			node ? node_reservations_mark(node->reservations, node->n_reservations, user, class)
-			     : INT64_MAX;
+		int64_t first;
 
-		for (size_t k = 0; first < INT64_MAX && k < node->n_reservations; k++) {
+		if (!node) /* a free slot */
+			continue;
+		first = node_reservations_mark(node->reservations, node->n_reservations, user, class);
+		if (first == INT64_MAX) /* the pod may use no reservation of the node */
+			continue;
+		for (size_t k = 0; k < node->n_reservations; k++) {
 			struct node_reservation *r = &node->reservations[k];
+			bool is_later_step = r->facts.step > first; /* its pod starts after this pod */
 
-			if (r->user || (!r->usable && r->facts.step <= first))
-				continue;
-			cluster_hide_pod(cluster, r->stand_in);
+			if (!r->user && (r->usable || is_later_step))
+				cluster_hide_pod(cluster, r->stand_in);
 		}
 	}
 }
 
-void cluster_hide_for(struct cluster *cluster, const struct reservation_user *user, int32_t priority,
+void cluster_hide_for_request(struct cluster *cluster, const struct reservation_user *user, int32_t priority,
 	const struct pod_class *class)
 {
 	hide_reservations(cluster, user, class);
@@ -65,13 +70,13 @@ bool cluster_has_usable_reservation(const struct node_info *node)
 	return false;
 }
 
-void cluster_use_reservation(struct cluster *cluster, const char *uid)
+void cluster_end_reservations(struct cluster *cluster, const char *uid)
 {
 	const struct pod_info *pod = cluster_find_pod(cluster, uid);
 	bool used = false;
 
 	for (size_t i = 0; i < cluster->n_nodes && cluster->n_reservations > 0; i++) {
-		struct node_info *node = cluster->nodes[i];
+		struct node_info *node = cluster->nodes[i]; /* NULL = a free slot */
 
 		for (size_t k = 0; node && k < node->n_reservations; k++) {
 			struct node_reservation *r = &node->reservations[k];
@@ -137,7 +142,7 @@ static void keep_user(struct cluster *cluster, struct node_info *node, struct no
 	}
 }
 
-/* The pods of the node that have been bound, whether the extender assumed them or not. */
+/* The bound pods of the node that kubelets align. Returns their number. */
 static size_t list_bound(const struct node_info *node, struct reservation_pod *ret)
 {
 	size_t n = 0;
@@ -156,6 +161,7 @@ static size_t list_bound(const struct node_info *node, struct reservation_pod *r
 	return n;
 }
 
+/* Sets the pod that uses the reservation; `user` NULL = none. A reservation without a user has a stand-in. */
 static void set_user(
 	struct cluster *cluster, struct node_info *node, struct node_reservation *r, const char *user)
 {
@@ -172,8 +178,8 @@ static void set_user(
 }
 
 /*
- * The objects decide, so that a restarted extender finds the same users. Only a pod that has been assumed to use a reservation keeps it
- * without them: the pod is not bound yet, or the clock of the reservation's writer was ahead.
+ * Objects decide which bound pods use the reservations, so that a restarted extender finds the same users. Other users are pods that
+ * the extender has assumed: these keep their reservations.
  */
 void cluster_match_reservations(struct cluster *cluster, struct node_info *node)
 {
@@ -191,7 +197,7 @@ void cluster_match_reservations(struct cluster *cluster, struct node_info *node)
 		const struct pod_info *user = r->user ? cluster_find_pod(cluster, r->user) : NULL;
 
 		uses[i] = (struct reservation_use){.facts = &r->facts, .class = r->class};
-		if (user && !user->bound)
+		if (user && !user->bound) /* no object says yet that the pod is on the node */
 			uses[i].user = user->uid;
 	}
 	reservations_match(uses, node->n_reservations, pods, n_pods);
@@ -199,6 +205,7 @@ void cluster_match_reservations(struct cluster *cluster, struct node_info *node)
 		const struct node_reservation *r = &node->reservations[i];
 		const struct pod_info *user = r->user ? cluster_find_pod(cluster, r->user) : NULL;
 
+		/* The reservation may be younger than its user: the clock of the reservation's writer was ahead. */
 		if (!uses[i].user && user && !reservation_has_user(uses, node->n_reservations, user->uid))
 			uses[i].user = user->uid;
 	}

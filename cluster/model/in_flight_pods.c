@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
+#include "common/cpuset.h"
 #include "common/xalloc.h"
+#include "scoring/cpu_counts.h"
 
 #define ORDERS_MAX 24u /* 4!: four pods of different classes */
 
@@ -38,6 +41,58 @@ void in_flight_add(struct in_flight_pods *p, const struct pod_class *class, bool
 	p->n_admitted += admitted;
 }
 
+/* Sets *ret to the node's free CPUs without the in-flight pods. False if not only numbers of CPUs decide about one of the n pods of `trial`. */
+static bool count_free_cpus(const struct in_flight_pods *p, size_t n, struct cpu_counts *ret)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t shared = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (!cpu_counts_is_pod_of_cpus(&p->trial[i]->pod))
+			return false;
+	if (!p->kubelet || !node_shared_cpus(&p->state))
+		return false;
+	shared = cpuset_dup(node_shared_cpus(&p->state));
+	cpuset_and(shared, shared, p->state.machine.online);
+	return cpu_counts_init(p->kubelet, shared, ret);
+}
+
+/* Whether the kubelet admits the n pods of `trial` in every order, by numbers of CPUs; false: perhaps not. */
+static bool admits_every_order(const struct in_flight_pods *p, size_t n, const struct cpu_counts *free)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += p->trial[i]->cpus;
+	for (size_t i = 0; i < n; i++) {
+		size_t cpus = p->trial[i]->cpus;
+
+		if (cpus > 0 && !cpu_counts_admit_after(free, cpus, sum - cpus))
+			return false;
+	}
+	return true;
+}
+
+/* Whether the kubelet places each of the n pods of `trial` on one NUMA node, as cpu_counts_take() requires. */
+static bool needs_single_nodes(const struct in_flight_pods *p, size_t n, const struct cpu_counts *free)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p->trial[i]->cpus > 0 && cpu_counts_nodes(free, p->trial[i]->cpus) != 1)
+			return false;
+	return true;
+}
+
+/* As try_order(), by numbers of CPUs. */
+static void try_order_of_cpus(
+	const struct in_flight_pods *p, size_t n, struct cpu_counts free, bool *ret_possible, bool *ret)
+{
+	size_t i = 0; /* the first rejected pod; n = none */
+
+	while (i < n && (p->trial[i]->cpus == 0 || cpu_counts_take(&free, p->trial[i]->cpus)))
+		i++;
+	*ret = i == n;
+	*ret_possible = *ret || i >= p->n_admitted;
+}
+
 /*
  * *ret: whether the kubelet admits the first n pods of `trial` in this order. *ret_possible: whether the pods may have
  * arrived in this order; false if the kubelet would reject a pod that it has in fact admitted.
@@ -58,7 +113,7 @@ static int try_order(
 			kubelet_judge_next(k, p->admission.ws, &p->trial[i]->pod, p->trial[i]->qos, &v);
 	}
 	*ret = v.answer == KUBELET_ADMITS;
-	*ret_possible = *ret || i > p->n_admitted;
+	*ret_possible = *ret || i > p->n_admitted; /* trial[i - 1] is the first rejected pod */
 	return 0;
 }
 
@@ -70,29 +125,32 @@ static void swap(const struct pod_class **a, const struct pod_class **b)
 	*b = saved;
 }
 
-/* Changes the array to the next permutation, in the order of the classes' addresses. False after the last permutation. Pods of
- * one class are interchangeable. */
+/* Small pods first: they are the most likely to leave no NUMA node for a large one, and the first order that is not admitted decides. */
+static int by_cpus(const void *a, const void *b)
+{
+	const struct pod_class *const *x = a, *const *y = b;
+
+	if ((*x)->cpus != (*y)->cpus)
+		return (*x)->cpus < (*y)->cpus ? -1 : 1;
+	return (*x > *y) - (*x < *y);
+}
+
+/* Changes the array to the next permutation, in the order of by_cpus(). False after the last permutation. Pods of one class are
+ * interchangeable. */
 static bool next_order(const struct pod_class **order, size_t n)
 {
 	size_t i = n, k = n;
 
-	while (i > 1 && order[i - 2] >= order[i - 1])
+	while (i > 1 && by_cpus(&order[i - 2], &order[i - 1]) >= 0)
 		i--;
 	if (i < 2)
 		return false;
-	while (order[k - 1] <= order[i - 2])
+	while (by_cpus(&order[k - 1], &order[i - 2]) <= 0)
 		k--;
 	swap(&order[i - 2], &order[k - 1]);
 	for (k = n; i < k; i++, k--)
 		swap(&order[i - 1], &order[k - 1]);
 	return true;
-}
-
-static int by_address(const void *a, const void *b)
-{
-	const struct pod_class *const *x = a, *const *y = b;
-
-	return (*x > *y) - (*x < *y);
 }
 
 /* The number of different orders of the sorted classes: n! / (n1! n2! ...), where n1, n2, ... are the counts of equal classes.
@@ -115,7 +173,8 @@ static bool next_trial(struct in_flight_pods *p, size_t n)
 
 	if (next_order(p->trial + p->n_admitted, n_rest))
 		return true;
-	qsort(p->trial + p->n_admitted, n_rest, sizeof(*p->trial), by_address);
+	/* The next order of the admitted pods, with the first order of the rest. */
+	qsort(p->trial + p->n_admitted, n_rest, sizeof(*p->trial), by_cpus);
 	return next_order(p->trial, p->n_admitted);
 }
 
@@ -143,25 +202,38 @@ int in_flight_admit(
 	struct in_flight_pods *p, const struct pod_class *class, struct work_limit *work, bool *ret)
 {
 	size_t n = p->n + 1, n_rest = n - p->n_admitted;
-	bool admits = true, possible = false, any = false;
+	bool admits = true, possible = false, any_possible = false, is_counted;
+	struct cpu_counts free;
 	int r = 0;
 
-	*ret = p->n == 0 || !p->unknown_start;
-	if (p->n == 0 || p->unknown_start)
+	if (p->n == 0 || p->unknown_start) {
+		*ret = p->n == 0; /* a single pod has one order, of which the caller has the verdict */
 		return 0;
+	}
 	memcpy(p->trial, p->order, p->n * sizeof(*p->order));
 	p->trial[p->n] = class;
-	qsort(p->trial, p->n_admitted, sizeof(*p->trial), by_address);
-	qsort(p->trial + p->n_admitted, n_rest, sizeof(*p->trial), by_address);
-	*ret = count_orders(p->trial, p->n_admitted) * count_orders(p->trial + p->n_admitted, n_rest) <=
-	       ORDERS_MAX;
-	if (!*ret)
+	qsort(p->trial, p->n_admitted, sizeof(*p->trial), by_cpus);
+	qsort(p->trial + p->n_admitted, n_rest, sizeof(*p->trial), by_cpus);
+	if (count_orders(p->trial, p->n_admitted) * count_orders(p->trial + p->n_admitted, n_rest) >
+		ORDERS_MAX) {
+		*ret = false;
 		return 0;
-	ensure_admission(p);
-	do {
-		r = try_order(p, n, work, &possible, &admits);
-		any = any || possible;
+	}
+	is_counted = count_free_cpus(p, n, &free);
+	if (is_counted && admits_every_order(p, n, &free)) {
+		*ret = true;
+		return 0;
+	}
+	is_counted = is_counted && needs_single_nodes(p, n, &free);
+	if (!is_counted)
+		ensure_admission(p);
+	do { /* until the first possible order that is not admitted */
+		if (is_counted)
+			try_order_of_cpus(p, n, free, &possible, &admits);
+		else
+			r = try_order(p, n, work, &possible, &admits);
+		any_possible = any_possible || possible;
 	} while (r == 0 && (admits || !possible) && next_trial(p, n));
-	*ret = any && (admits || !possible);
+	*ret = any_possible && (admits || !possible);
 	return r;
 }

@@ -17,6 +17,8 @@ struct in_flight_pods {
 	const struct pod_class **order; /* classes of the in-flight pods: admitted pods first */
 	size_t n, n_admitted;
 	bool unknown_start; /* unknown which other pods held resources when the pods arrived: in_flight_admit() returns false */
+	const struct kubelet *
+		kubelet; /* of the node with the in-flight pods, for its settings; borrowed; NULL = not known */
 	const struct pod_class **trial; /* scratch: the order that is tried, with the pod in question */
 	struct projected_state base; /* the node without the in-flight pods; initialized if `max` was not 0 */
 	struct node_state state;     /* the state of `base`; `admission` points to it */

@@ -26,10 +26,11 @@ struct node_reservation *node_reservations_make(
 		items[i].class = pod_classes_take(classes, &facts[i].request);
 		items[i].facts = facts[i];
 		facts[i] = (struct reservation){0};
-		items[i].expires_ms = now_ms + (uint64_t)(left_s < 0                   ? 0
-							  : left_s < RESERVATION_MAX_S ? left_s
-										       : RESERVATION_MAX_S) *
-						       1000;
+		if (left_s < 0)
+			left_s = 0;
+		if (left_s > RESERVATION_MAX_S)
+			left_s = RESERVATION_MAX_S;
+		items[i].expires_ms = now_ms + (uint64_t)left_s * 1000;
 	}
 	return items;
 }
@@ -49,16 +50,17 @@ int64_t node_reservations_mark(struct node_reservation *items, size_t n, const s
 	return first;
 }
 
-/* ---- the pods that have arrived */
+/* ---- which bound pods use which reservations */
 
-/* Reservations that fewer pods could use come first: for one UID, open ones, later ones. */
+/* Reservations that fewer pods could use come first: reservations for one UID, then open ones, then those created last. */
 static int compare_uses(const void *va, const void *vb)
 {
 	const struct reservation *a = (*(struct reservation_use *const *)va)->facts;
 	const struct reservation *b = (*(struct reservation_use *const *)vb)->facts;
+	bool a_is_for_uid = *a->uid != '\0', b_is_for_uid = *b->uid != '\0';
 
-	if (!*a->uid != !*b->uid)
-		return *a->uid ? -1 : 1;
+	if (a_is_for_uid != b_is_for_uid)
+		return a_is_for_uid ? -1 : 1;
 	if (a->closed != b->closed)
 		return a->closed ? 1 : -1;
 	if (a->created_s != b->created_s)
@@ -66,9 +68,9 @@ static int compare_uses(const void *va, const void *vb)
 	return strcmp(a->id, b->id);
 }
 
-/* As reservation_is_for(), for a pod that has a node already: a closed reservation may have been open when the pod came. Unless it is for one
- * UID, a reservation is older than its pod: the pods that ran before are not those that it waits for. */
-static bool is_used_by(const struct reservation_use *use, const struct reservation_pod *pod)
+/* As reservation_is_for(), for a pod that is bound: a closed reservation may have been open when the pod was bound. Unless a reservation is
+ * for one UID, the pod is younger than the reservation: the reservation is not for pods that ran before. */
+static bool may_be_used_by(const struct reservation_use *use, const struct reservation_pod *pod)
 {
 	const struct reservation *r = use->facts;
 
@@ -88,6 +90,13 @@ bool reservation_has_user(const struct reservation_use *items, size_t n, const c
 	return false;
 }
 
+static bool is_older(const struct reservation_pod *a, const struct reservation_pod *b)
+{
+	if (a->created_s != b->created_s)
+		return a->created_s < b->created_s;
+	return strcmp(a->user.uid, b->user.uid) < 0;
+}
+
 void reservations_match(
 	struct reservation_use *items, size_t n, const struct reservation_pod *pods, size_t n_pods)
 {
@@ -103,10 +112,9 @@ void reservations_match(
 		for (size_t k = 0; k < n_pods && !order[i]->user; k++) {
 			const struct reservation_pod *pod = &pods[k];
 
-			if (is_used_by(order[i], pod) && !reservation_has_user(items, n, pod->user.uid) &&
-				(!oldest || pod->created_s < oldest->created_s ||
-					(pod->created_s == oldest->created_s &&
-						strcmp(pod->user.uid, oldest->user.uid) < 0)))
+			if (!may_be_used_by(order[i], pod) || reservation_has_user(items, n, pod->user.uid))
+				continue;
+			if (!oldest || is_older(pod, oldest))
 				oldest = pod;
 		}
 		if (oldest)

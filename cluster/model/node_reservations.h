@@ -18,19 +18,19 @@ struct node_reservation {
 	struct pod_class *class;
 	struct pod_info *stand_in; /* NULL while a pod uses the reservation */
 	char *user;                /* UID of the pod that uses the reservation; NULL = none */
-	bool usable;               /* by the pod of the request that is being answered: cluster_hide_for() */
+	bool usable; /* by the pod of the request that is being answered: cluster_hide_for_request() */
 	uint64_t expires_ms;
 };
 
 /* Frees the texts; the class and `stand_in` belong to the cluster. */
 void node_reservation_release(struct node_reservation *r);
 
-/* Makes the node's reservations of those of a Node's annotations, which move. Each has a reference to its class. The caller frees the
- * array. */
+/* Makes the node's reservations from `facts`, the reservations in the Node's annotations, whose content moves. Each reservation has a
+ * reference to its class. The caller frees the array. */
 struct node_reservation *node_reservations_make(
 	struct pod_classes *classes, struct reservation *facts, size_t n, uint64_t now_ms);
 
-/* A pod on a node that has reservations. Kubelets align it: places are reserved for such pods only. */
+/* A pod on a node that has reservations, if kubelets align the pod: places are reserved for such pods only. */
 struct reservation_pod {
 	struct reservation_user user;
 	int64_t created_s; /* 0 = unknown */

@@ -6,12 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/hash.h"
+#include "cluster/model/uid_set.h"
 
 /* A zeroed struct is empty. */
 struct pending_pods {
-	struct name_table by_uid; /* struct pending_pod */
-	uint64_t list_number;
+	struct uid_set uids;
 	/* All changes of Pods up to this resourceVersion are applied. 0 = not known: a list is under way, or a Pod was
 	 * skipped. */
 	uint64_t version;

@@ -7,6 +7,7 @@
 
 #include "cluster/model/zones_count.h"
 #include "common/cleanup.h"
+#include "common/cpuset.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
@@ -57,7 +58,7 @@ static struct projected_node *find_cached(const struct projections *p, const str
 	return is_current(p->last, node) ? p->last : NULL;
 }
 
-/* Moves the projection to the cluster. */
+/* Moves the projection to its place in the cache: struct projections. */
 static void cache_projection(struct projections *p, size_t slot, struct projected_node *o)
 {
 	bool in_kept = o->in_flight.n > 0 || slot < PROJECTIONS_KEPT;
@@ -76,11 +77,11 @@ void projections_forget(struct projections *p, size_t slot)
 /* ---- what the object reports */
 
 /*
- * Finds the pod's reported items. Items without a UID belong to the first pod that matches the items' hash of the name.
- * Users choose names and can produce equal hashes: a later pod with the same hash must neither count as the holder of
- * the items nor free them.
+ * The pod's reported items. Claims the items without a UID: they belong to the first pod that matches the items' hash of
+ * the name. Users choose names and can produce equal hashes: a later pod with the same hash must neither count as the
+ * holder of the items nor free them.
  */
-static struct reported_items find_own_items(
+static struct reported_items claim_items(
 	const struct node_info *node, const struct pod_names *names, bool *claimed)
 {
 	struct reported_items own = reported_find(&node->reported, names);
@@ -152,15 +153,23 @@ static void node_changes_release(struct node_changes *changes)
 	free(changes->pods);
 }
 
-static void find_pod_change(const struct node_info *node, struct pod_info *pod, bool is_removed,
+/* Whether the pod never adds anything to the reported state: the kubelet's managers assign nothing to the pod, or the object reports the
+ * static pod instead of its mirror pod, or verdicts on the pod are unknown. */
+static bool is_never_added(const struct pod_info *pod)
+{
+	return !pod->class->aligned || pod->mirror || pod->class->too_large;
+}
+
+/* Sets *ret and updates `changes`. Discards pod->held if it is for the whole pod and the rest is needed, or the reverse. */
+static void compare_pod_with_object(const struct node_info *node, struct pod_info *pod, bool is_removed,
 	struct node_changes *changes, struct pod_change *ret)
 {
 	enum reported reported;
 
 	*ret = (struct pod_change){.added = false};
-	if (!pod->class->aligned || pod->mirror || pod->class->too_large)
+	if (is_never_added(pod))
 		return;
-	ret->own = find_own_items(node, &pod->names, changes->claimed);
+	ret->own = claim_items(node, &pod->names, changes->claimed);
 	reported = find_reported(node, pod, &ret->own, changes->fingerprint_matches, &ret->is_unknown);
 	ret->is_partial = reported == REPORTED_PART;
 	if (pod->held && pod->held_is_rest != (ret->is_partial && changes->adds_rest))
@@ -171,8 +180,8 @@ static void find_pod_change(const struct node_info *node, struct pod_info *pod, 
 		mark_excluded(&ret->own, changes->excluded);
 }
 
-/* without[i] belongs to node->pods[i], and `without` may be NULL. To be released. */
-static void find_node_changes(
+/* Compares the node's pods with its object. The pods whose without[i] is set are removed; NULL = none. *ret is to be released. */
+static void compare_node_with_object(
 	const struct node_info *node, const bool *without, bool adds_rest, struct node_changes *ret)
 {
 	const struct allocations *a = &node->object.state.allocations;
@@ -184,31 +193,68 @@ static void find_node_changes(
 		.fingerprint_matches = zones_count_match_fingerprint(node),
 		.adds_rest = adds_rest};
 	for (size_t i = 0; i < node->n_pods; i++)
-		find_pod_change(node, node->pods[i], without && without[i], ret, &ret->pods[i]);
+		compare_pod_with_object(node, node->pods[i], without && without[i], ret, &ret->pods[i]);
 	/* Ended pods come last, so that an ended pod does not claim the items of a remaining pod. */
 	for (size_t i = 0; i < node->n_ended; i++) {
-		struct reported_items own = find_own_items(node, &node->ended[i].names, ret->claimed);
+		struct reported_items own = claim_items(node, &node->ended[i].names, ret->claimed);
 
 		mark_excluded(&own, ret->excluded);
 	}
 }
 
+/* How much of the pod the object reports; REPORTED_ALL also of a pod that holds nothing. */
+static enum reported find_reported_part(
+	const struct node_info *node, const struct pod_info *pod, bool fingerprint_matches)
+{
+	struct reported_items own;
+	bool unknown;
+
+	if (is_never_added(pod))
+		return REPORTED_ALL;
+	own = reported_find(&node->reported, &pod->names);
+	return holds_nothing(pod) ? REPORTED_ALL
+				  : find_reported(node, pod, &own, fingerprint_matches, &unknown);
+}
+
 bool project_node_changes_nothing(const struct node_info *node)
 {
 	const bool matches = zones_count_match_fingerprint(node);
-	bool unknown;
 
+	for (size_t i = 0; i < node->n_pods; i++)
+		if (find_reported_part(node, node->pods[i], matches) != REPORTED_ALL)
+			return false;
+	return node->n_ended == 0;
+}
+
+/* Whether add_placed_pod() adds pod->held to a state with these shared CPUs, and nothing but CPUs. */
+static bool adds_held_cpus(const struct pod_info *pod, hwloc_const_bitmap_t shared)
+{
+	return pod->held && !pod->held_is_rest && pod->held->n_memory == 0 && pod->held->n_devices == 0 &&
+	       hwloc_bitmap_isincluded(pod->held->cpus, shared);
+}
+
+bool project_node_shared_cpus(const struct node_info *node, hwloc_bitmap_t *ret)
+{
+	const struct node_state *state = &node->object.state;
+	const bool matches = zones_count_match_fingerprint(node);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t shared = NULL;
+
+	if (node->n_ended > 0 || !node_shared_cpus(state))
+		return false;
+	shared = cpuset_dup(node_shared_cpus(state));
 	for (size_t i = 0; i < node->n_pods; i++) {
 		const struct pod_info *pod = node->pods[i];
-		struct reported_items own;
+		enum reported reported = find_reported_part(node, pod, matches);
 
-		if (!pod->class->aligned || pod->mirror || pod->class->too_large)
+		if (reported == REPORTED_ALL)
 			continue;
-		own = reported_find(&node->reported, &pod->names);
-		if (find_reported(node, pod, &own, matches, &unknown) != REPORTED_ALL && !holds_nothing(pod))
+		if (reported != REPORTED_NOTHING || !state->allocations.shared ||
+			!adds_held_cpus(pod, shared))
 			return false;
+		cpuset_andnot(shared, shared, pod->held->cpus);
 	}
-	return node->n_ended == 0;
+	*ret = TAKE(shared);
+	return true;
 }
 
 /* ---- what the kubelet will assign to pods that the object does not report */
@@ -224,7 +270,7 @@ static struct allocation *admit_request(
 	if (v.answer != KUBELET_ADMITS)
 		return NULL;
 	held = xcalloc(1, sizeof(*held));
-	projected_state_item(admission, pod, &v, held);
+	admission_placed_item(admission, pod, &v, held);
 	return held;
 }
 
@@ -277,6 +323,7 @@ static bool is_known_rejected(const struct node_info *node, uint64_t found_at)
 static int add_placed_pod(struct projections *p, struct projected_state *o, const struct node_info *node,
 	struct pod_info *pod, const struct pod_change *pod_change, const struct node_changes *changes)
 {
+	/* pod->rejected_version is about the whole pod, on the node with all its pods. */
 	bool can_cache = changes->removes_none && !(pod_change->is_partial && changes->adds_rest);
 
 	if (pod->held && !projected_state_has_free(o, pod->held))
@@ -316,7 +363,7 @@ static bool has_memory_like(const struct allocation *item, const struct memory_b
 	return false;
 }
 
-/* The same CPUs, as many devices on the same NUMA nodes, and memory on the same NUMA nodes. */
+/* Whether `held` has the item's CPUs, as many devices on the same NUMA nodes, and memory on the same NUMA nodes. */
 static bool has_item(const struct allocation *held, const struct allocation *item)
 {
 	if (!hwloc_bitmap_isincluded(item->cpus, held->cpus))
@@ -390,22 +437,24 @@ static int build_projection(struct projections *p, struct projected_node *o, con
 	bool matches;
 	int r;
 
-	find_node_changes(node, without, false, changes);
+	compare_node_with_object(node, without, false, changes);
 	r = add_placed_pods(p, o, node, changes, &matches);
 	if (r == 0 && !matches) {
 		projected_state_release(&o->node);
 		node_changes_release(changes);
-		find_node_changes(node, without, true, changes);
+		compare_node_with_object(node, without, true, changes);
 		r = add_placed_pods(p, o, node, changes, &matches);
 	}
 	if (r < 0)
 		return r;
 	projected_state_finish(&o->node);
 	node_admission_init(&o->admission, &o->node.state);
+	o->admission.handlers.max_kubelet_ns = p->max_kubelet_ns;
 	limit_to_node(o, node, without);
 	return 0;
 }
 
+/* Whether the kubelet may still have to admit the pod. A pod whose reported part counts has been admitted: only the rest is added. */
 static bool is_in_flight(const struct node_info *node, const struct node_changes *changes, size_t i)
 {
 	return changes->pods[i].added && !holds_nothing(node->pods[i]) &&
@@ -426,7 +475,8 @@ static bool may_arrive_after(const struct pod_info *pod, const struct ended_pod 
 	return ended->version > pod->placed_version && !is_admitted_before(pod, ended);
 }
 
-static size_t count_ended_in_flight(const struct node_info *node, const struct pod_info *pod)
+/* The pods that may have ended before this pod arrived at the kubelet. */
+static size_t count_ends_before(const struct node_info *node, const struct pod_info *pod)
 {
 	size_t n = 0;
 
@@ -444,8 +494,8 @@ static bool was_admitted_before_an_end(const struct node_info *node, const struc
 	return false;
 }
 
-/* Whether pod->held was computed after the other pod's end, and differs from what the kubelet would have assigned before this end. A kubelet
- * that would have rejected the pod has admitted it after this end. */
+/* Whether pod->held was computed after the other pod's end, and may differ from what the kubelet would have assigned before this end. If the
+ * kubelet would have rejected the pod before this end, the pod has been admitted after this end, and pod->held is right. */
 static bool is_held_since(const struct pod_info *pod, const struct ended_pod *ended)
 {
 	bool was_rejected = pod->rejected_version > 0 && pod->rejected_version < ended->version;
@@ -454,7 +504,7 @@ static bool is_held_since(const struct pod_info *pod, const struct ended_pod *en
 	       !(was_rejected && may_arrive_after(pod, ended));
 }
 
-/* Whether pod->held may differ from what the kubelet assigned to this pod if it arrived before the end of a pod that has ended since: the
+/* Whether pod->held may differ from what the kubelet assigned to this pod if the pod arrived before the end of another pod: the
  * kubelet may have admitted pods in another order than they were placed in, or pod->held was computed after the end. */
 static bool has_unknown_place(const struct node_info *node, const struct pod_info *pod)
 {
@@ -477,31 +527,35 @@ static bool has_unknown_place(const struct node_info *node, const struct pod_inf
  */
 static bool is_start_unknown(const struct node_info *node, const struct node_changes *changes)
 {
-	size_t n_affected = 0, max_ended = 0; /* in-flight pods, and ended pods per in-flight pod */
-	size_t n_in_flight = 0, n_before = 0;
-	bool may_arrive_before = false; /* an in-flight pod, before an end */
+	size_t n_affected = 0, max_ended = 0;    /* in-flight pods, and ended pods per in-flight pod */
+	size_t n_in_flight = 0, n_preceding = 0; /* of these, pods admitted before an end */
+	bool may_arrive_before = false;          /* an in-flight pod was bound before an end */
 
 	for (size_t i = 0; i < node->n_pods; i++) {
 		const struct pod_info *pod = node->pods[i];
-		bool before;
-		size_t n;
+		bool precedes_end;
+		size_t n_ends_before;
 
 		/* The pod of a reservation has not arrived at the kubelet yet. */
 		if (pod->is_reservation || !is_in_flight(node, changes, i))
 			continue;
-		n = count_ended_in_flight(node, pod);
-		before = was_admitted_before_an_end(node, pod);
+		n_ends_before = count_ends_before(node, pod);
+		precedes_end = was_admitted_before_an_end(node, pod);
 		/* With both, the pod may have arrived between two ends. */
-		if ((before && n > 0) || ((before || n > 0) && has_unknown_place(node, pod)))
+		if (precedes_end && n_ends_before > 0)
+			return true;
+		if ((precedes_end || n_ends_before > 0) && has_unknown_place(node, pod))
 			return true;
 		for (size_t k = 0; k < node->n_ended; k++)
 			may_arrive_before = may_arrive_before || node->ended[k].version > pod->bound_version;
-		n_affected += n > 0;
-		max_ended = n > max_ended ? n : max_ended;
+		n_affected += n_ends_before > 0;
+		max_ended = n_ends_before > max_ended ? n_ends_before : max_ended;
 		n_in_flight++;
-		n_before += before;
+		n_preceding += precedes_end;
 	}
-	return (may_arrive_before && n_affected * max_ended > 1) || (n_before > 0 && n_in_flight > 1);
+	/* With one affected pod and one end, a verdict covers both cases. If a pod was admitted before an end, the other pods may have arrived
+	 * before or after this end. */
+	return (may_arrive_before && n_affected * max_ended > 1) || (n_preceding > 0 && n_in_flight > 1);
 }
 
 /* The kubelet has admitted the pod, and the object names no pods: if the object has no room for the pod, a pod that the object counts has ended. */
@@ -510,29 +564,35 @@ static bool is_admitted_unnamed(const struct node_info *node, const struct pod_i
 	return pod->admitted && node->object.basis == CLUSTER_ESTIMATED;
 }
 
-/* Does not add pods that the kubelet rejects even as the only in-flight pod. Otherwise any user could block a node by binding a
- * pod larger than the node. 0 or -ETIME. */
+/* Does not add pods that the kubelet rejects even as the only in-flight pod: any user could block a node by binding a pod larger than
+ * the node. Sets o->is_outdated and o->reserved. 0 or -ETIME. */
 static int drop_rejected_pods(struct projections *p, struct projected_node *o, const struct node_info *node,
 	struct node_changes *changes)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < node->n_pods && r == 0; i++) {
+	for (size_t i = 0; i < node->n_pods; i++) {
 		struct pod_info *pod = node->pods[i];
 		bool admits = false;
 
 		if (pod->held || !is_in_flight(node, changes, i))
 			continue;
 		if (!is_known_rejected(node, pod->rejected_alone_version)) {
-			r = in_flight_admit_alone(&o->in_flight, pod->class, &p->work, &admits);
+			int r = in_flight_admit_alone(&o->in_flight, pod->class, &p->work, &admits);
+
 			p->work.advanced = true;
 			pod->rejected_alone_version = r == 0 && !admits ? p->cluster->version : 0;
+			if (r < 0)
+				return r;
 		}
-		o->is_outdated = o->is_outdated || (r == 0 && !admits && is_admitted_unnamed(node, pod));
-		changes->pods[i].added = admits || is_admitted_unnamed(node, pod);
-		o->reserved = o->reserved || (r == 0 && !admits && pod->is_reservation);
+		if (admits)
+			continue;
+		if (is_admitted_unnamed(node, pod))
+			o->is_outdated = true;
+		else
+			changes->pods[i].added = false;
+		if (pod->is_reservation)
+			o->reserved = true;
 	}
-	return r;
+	return 0;
 }
 
 /*
@@ -541,19 +601,20 @@ static int drop_rejected_pods(struct projections *p, struct projected_node *o, c
  */
 static uint64_t find_first_overlap(const struct node_info *node, const struct node_changes *changes)
 {
-	uint64_t first = VERSION_UNKNOWN, before;
+	uint64_t first = VERSION_UNKNOWN, previous;
 
 	do {
-		before = first;
+		previous = first;
 		for (size_t i = node->n_pods; i-- > 0;) { /* the last placed first: one pass finds a chain */
 			const struct pod_info *pod = node->pods[i];
+			bool precedes = pod->admitted && pod->admitted_version <= first;
 
-			if (is_in_flight(node, changes, i) && pod->bound &&
-				(!pod->admitted || pod->admitted_version > first) &&
+			/* Pods whose admission was reported after this pod's placement may have been admitted after this pod. */
+			if (is_in_flight(node, changes, i) && pod->bound && !precedes &&
 				pod->placed_version < first)
 				first = pod->placed_version;
 		}
-	} while (first < before);
+	} while (first < previous);
 	return first;
 }
 
@@ -566,23 +627,29 @@ static int collect_in_flight(struct projections *p, struct projected_node *o, co
 	int r;
 
 	in_flight_init(&o->in_flight, &node->object.state, changes->excluded, changes->n_added);
+	o->in_flight.kubelet = &o->admission.kubelet;
 	r = drop_rejected_pods(p, o, node, changes);
+	if (r < 0)
+		return r;
 	o->in_flight.unknown_start = o->is_outdated || is_start_unknown(node, changes);
 	first_overlap = find_first_overlap(node, changes);
-	for (unsigned pass = 0; pass < 2 && r == 0; pass++)
+	for (size_t i = 0; i < node->n_pods; i++)
+		if (is_in_flight(node, changes, i) && !node->pods[i]->is_reservation) {
+			o->n_unreported++;
+			o->n_unknown += changes->pods[i].is_unknown;
+		}
+	for (unsigned pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < node->n_pods; i++) {
 			const struct pod_info *pod = node->pods[i];
 			bool precedes = pod->admitted && pod->admitted_version <= first_overlap;
+			bool in_this_pass = pass == 0 ? precedes : !precedes;
 
-			if (is_in_flight(node, changes, i) && precedes == (pass == 0) &&
-				(o->in_flight.unknown_start || !was_admitted_before_an_end(node, pod)))
+			if (!in_this_pass || !is_in_flight(node, changes, i))
+				continue;
+			if (o->in_flight.unknown_start || !was_admitted_before_an_end(node, pod))
 				in_flight_add(&o->in_flight, pod->class, precedes);
-			if (pass == 0 && is_in_flight(node, changes, i) && !pod->is_reservation) {
-				o->n_unreported++;
-				o->n_unknown += changes->pods[i].is_unknown;
-			}
 		}
-	return r;
+	return 0;
 }
 
 bool project_node_possible(const struct node_info *node)
@@ -612,7 +679,8 @@ static struct projected_node *make_projection(struct projections *p, const struc
 	return made;
 }
 
-/* make_projection() within the node's share. */
+/* make_projection() within the node's share: each microsecond of CPU time moves paid_us by NODE_WORK_SHARE microseconds, and paid_us
+ * may be ahead of the clock by the burst. */
 static struct projected_node *project_within_share(struct projections *p, const struct node_info *node)
 {
 	const uint64_t now_us = p->now_ms * 1000, burst_us = NODE_WORK_BURST_MS * NODE_WORK_SHARE * 1000;
@@ -641,6 +709,7 @@ struct projected_node *project_node(struct projections *p, const struct node_inf
 
 	if (found)
 		return found;
+	/* Only requests with a work limit charge the node. */
 	return p->work.until_ns > 0 ? project_within_share(p, node) : make_projection(p, node);
 }
 
@@ -662,7 +731,7 @@ int project_node_without(
 	return build_projection(p, ret, node, excluded, &changes);
 }
 
-void project_assume_pod(
+const struct pod_info *project_assume_pod(
 	struct projections *p, const struct assume_request *request, struct node_info *node, uint64_t now_ms)
 {
 	const struct work_limit limit = p->work;
@@ -673,14 +742,15 @@ void project_assume_pod(
 	p->work = (struct work_limit){0};
 	o = project_node_possible(node) && !request->class->too_large ? project_node(p, node) : NULL;
 	p->work = limit;
-	if (o)
+	if (o) /* the projection does not have the pod yet */
 		held = admit_request(&o->admission, &request->class->pod, request->class->qos);
 	pod = cluster_assume_pod(p->cluster, request, node, now_ms);
 	if (held && pod) {
 		set_held(p, pod, held);
-		return;
+		return pod;
 	}
 	if (held)
 		allocation_release(held);
 	free(held);
+	return pod;
 }

@@ -59,6 +59,7 @@ struct node_work {
  */
 struct projections {
 	struct cluster *cluster;     /* borrowed */
+	uint64_t max_kubelet_ns;     /* see kubelet_limit_time(); 0 = no limit */
 	uint64_t now_ms;             /* of the current request, if its work is limited */
 	struct node_work *node_work; /* by node slot */
 	size_t node_work_size;
@@ -79,6 +80,10 @@ bool project_node_possible(const struct node_info *node);
 /* Whether the projection is known to equal the object's state: the object reports every pod that holds something, and no pod has
  * ended. The projection has the NUMA nodes of the machine then, the object's inventory those of its zones. */
 bool project_node_changes_nothing(const struct node_info *node);
+
+/* The CPUs of the projection's shared pool, without projecting the node: a new bitmap. False if they are not known: a pod has ended, or what the
+ * kubelet assigns to a pod is not computed yet, or is not only CPUs, or the object reports a part of it. Requires an exact basis. */
+bool project_node_shared_cpus(const struct node_info *node, hwloc_bitmap_t *ret);
 
 /*
  * Projects the node with all pods that are bound to or assumed on the node, and without ended pods. A pod that the
@@ -103,6 +108,7 @@ int project_node_without(struct projections *p, const struct node_info *node, co
 /*
  * Assumes the pod on the node with cluster_assume_pod(). If project_node_possible(), also computes what the kubelet will assign to
  * the pod. The computation ignores the work limit and is not postponed, because pods that end later would change the result.
+ * Returns as cluster_assume_pod().
  */
-void project_assume_pod(
+const struct pod_info *project_assume_pod(
 	struct projections *p, const struct assume_request *request, struct node_info *node, uint64_t now_ms);

@@ -66,6 +66,7 @@ void reported_index_release(struct reported_index *index)
 	*index = (struct reported_index){0};
 }
 
+/* The first of the *ret_n keys with this name. */
 static const struct reported_key *find_keys(
 	const struct reported_key *keys, size_t n, const char *name, size_t *ret_n)
 {
@@ -113,6 +114,7 @@ static void count_devices(
 		devices[found - index->plugins] += block->ids.n_items;
 }
 
+/* Adds the items' CPUs to `cpus`, and their other amounts to *ret. */
 static void count_items(const struct reported_index *index, const struct allocations *a,
 	const struct reported_key *keys, size_t n, hwloc_bitmap_t cpus, struct amounts *ret)
 {

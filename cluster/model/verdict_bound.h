@@ -19,9 +19,10 @@ struct verdict_bound {
 /* The CPUs of a node that its kubelet can assign. All zero at first. */
 struct free_cpus {
 	uint64_t version; /* of the node_info; 0 = not computed */
-	bool known; /* false: no exact node state, no CPUs to assign, or other pods count than those that the object reports */
+	bool known; /* false: no exact node state, no CPUs to assign, or project_node_shared_cpus() does not know them */
 	size_t n, sum;
 	size_t *numa_nodes; /* per NUMA node, the largest number first */
+	size_t *by_index; /* per NUMA node, in the order of the machine; NULL = the kubelet's order is another one */
 };
 
 void free_cpus_release(struct free_cpus *f);

@@ -59,7 +59,7 @@ static int score_zones(struct distances_kept *kept, const struct inventory *inv,
 	return strategy_score(&space, &plan, &topology, strategy, NULL);
 }
 
-/* The score of LeastNUMANodes. */
+/* The score of LeastNUMANodes for `n` NUMA nodes. `closest`: no other `n` nodes are closer to each other. */
 static int score_numa_nodes(const struct inventory *inv, unsigned n, bool closest)
 {
 	unsigned max = inv->topology.max_numa_nodes;
@@ -107,18 +107,16 @@ bool verdict_is_better(
 /* ---- the verdict */
 
 /* The reason of a verdict that is not an admission: the managers' reason, else the insufficient resource. */
-static char *explain_verdict(const struct admission *a, const struct pod_class *class)
+static char *explain_verdict(const struct kubelet_verdict *v, const struct pod_class *class)
 {
-	const char *container = a->managers.container<class->pod.n_containers &&class->pod.n_containers> 1
-					? class->pod.containers[a->managers.container].name
-					: "";
+	size_t at = v->container, n = class->pod.n_containers;
+	const char *container = n > 1 && at < n ? class->pod.containers[at].name : "";
 	CLEANUP(freep) char *amounts = NULL;
 	const char *claims = class->pod.has_claims ? "; resourceClaims are not evaluated" : "";
 
-	if (a->managers.reason.text[0])
-		return xasprintf(
-			"%s%s%s%s", container, *container ? ": " : "", a->managers.reason.text, claims);
-	amounts = node_admission_explain_amounts(a);
+	if (v->reason.text[0])
+		return xasprintf("%s%s%s%s", container, *container ? ": " : "", v->reason.text, claims);
+	amounts = node_admission_explain_amounts(v);
 	return xasprintf("%s%s", amounts, claims);
 }
 
@@ -140,9 +138,8 @@ const char *verdict_lacks(
 }
 
 /*
- * The first device resource that the pod class requests and that no plugin has registered, although the Node has the resource and an earlier
- * object reported its devices: the kubelet has restarted, and the Node or the object is late. NULL = none. For other resources that only the
- * Node has, which somebody has added to its status, the kubelet ignores the request.
+ * The first device resource that the pod class requests and that no plugin has registered, although an earlier object reported its
+ * devices. NULL = none.
  */
 static const char *find_unregistered(
 	const struct node_admission *a, const struct node_info *node, const struct pod_class *class)
@@ -159,7 +156,8 @@ static const char *find_unregistered(
 
 /* Sets the answer for a node whose kubelet's managers and amounts admit the pod class. */
 static void judge_devices(struct verdicts *verdicts, struct projected_node *o, const struct node_info *node,
-	const struct pod_class *class, const struct admission *a, enum strategy strategy, struct verdict *v)
+	const struct pod_class *class, const struct kubelet_verdict *kubelet, enum strategy strategy,
+	struct verdict *v)
 {
 	const char *unregistered = find_unregistered(&o->admission, node, class);
 	const char *unknown = node_admission_unknown_device(&o->admission, &class->wanted);
@@ -171,12 +169,12 @@ static void judge_devices(struct verdicts *verdicts, struct projected_node *o, c
 		v->answer = KUBELET_UNKNOWN;
 		v->reason = xasprintf(DEVICES_NOT_KNOWN, unknown);
 	} else {
-		verdict_score(&verdicts->distances, &o->admission, &o->node.inventory, class, &a->managers,
-			strategy, v);
+		verdict_score(
+			&verdicts->distances, &o->admission, &o->node.inventory, class, kubelet, strategy, v);
 	}
 }
 
-/* Says with the reason that the node's kubelet is newer than all that nrtd was compared with. */
+/* Adds to the reason, if there is one, that the node's kubelet is newer than the newest compared release. */
 static void add_release(const struct settings *settings, struct verdict *v)
 {
 	CLEANUP(freep) char *reason = v->reason;
@@ -186,20 +184,39 @@ static void add_release(const struct settings *settings, struct verdict *v)
 	v->reason = reason && caution.text[0] ? xasprintf("%s (%s)", reason, caution.text) : TAKE(reason);
 }
 
-static void judge_class(const struct verdicts *verdicts, struct node_admission *admission,
-	const struct pod_class *class, struct admission *ret)
+/* The reason for the answer in *ret if the node's state does not matter; else NULL. */
+static char *judge_without_state(const struct cluster *cluster, const struct node_info *node,
+	const struct pod_class *class, enum kubelet_answer *ret)
 {
-	admission->node.max_kubelet_ns = verdicts->max_kubelet_ns;
-	node_admission_judge(admission, &class->pod, ret);
+	const struct node_rejection *rejection = find_rejection(node, class);
+	const char *lacks = verdict_lacks(cluster, class, node);
+
+	*ret = rejection || lacks ? KUBELET_REJECTS : KUBELET_UNKNOWN;
+	if (rejection)
+		return xasprintf("the kubelet has recently rejected a pod with the same requests: %s",
+			rejection->reason);
+	if (lacks)
+		return xasprintf("insufficient %s", lacks);
+	if (class->too_large)
+		return xstrdup(POD_CLASS_TOO_LARGE);
+	if (project_node_possible(node))
+		return NULL;
+	return xstrdup(
+		node->has_object ? node->object.why.text : "the node has no NodeResourceTopology object");
 }
 
-/* Requires project_node_possible(). False when the work limit is reached first. */
-static bool judge_state(struct verdicts *verdicts, const struct node_info *node,
-	const struct pod_class *class, enum strategy strategy, struct verdict *v)
+/* False when the work limit is reached first. */
+static bool judge_node(struct verdicts *verdicts, const struct node_info *node, const struct pod_class *class,
+	enum strategy strategy, struct verdict *v)
 {
-	struct projected_node *o = project_node(&verdicts->projections, node);
-	struct admission a;
+	struct kubelet_verdict kubelet;
+	struct projected_node *o;
 
+	v->basis = node->has_object ? node->object.basis : CLUSTER_UNKNOWN;
+	v->reason = judge_without_state(verdicts->cluster, node, class, &v->answer);
+	if (v->reason)
+		return true;
+	o = project_node(&verdicts->projections, node);
 	if (!o)
 		return false;
 	if (o->reserved) {
@@ -207,39 +224,15 @@ static bool judge_state(struct verdicts *verdicts, const struct node_info *node,
 		v->reason = xstrdup(PROJECTED_RESERVED);
 		return true;
 	}
-	judge_class(verdicts, &o->admission, class, &a);
-	v->answer = a.answer;
-	v->too_slow = a.managers.rejection == KUBELET_TOO_SLOW;
-	v->by_amounts = a.answer != a.managers.answer;
-	if (a.answer == KUBELET_ADMITS)
-		judge_devices(verdicts, o, node, class, &a, strategy, v);
+	node_admission_judge(&o->admission, &class->pod, &kubelet);
+	v->answer = kubelet.answer;
+	v->too_slow = kubelet.rejection == KUBELET_TOO_SLOW;
+	v->by_amounts = kubelet.answer != kubelet.managers_answer;
+	if (kubelet.answer == KUBELET_ADMITS)
+		judge_devices(verdicts, o, node, class, &kubelet, strategy, v);
 	else
-		v->reason = explain_verdict(&a, class);
+		v->reason = explain_verdict(&kubelet, class);
 	add_release(&o->node.state.settings, v);
-	return true;
-}
-
-/* False when the work limit is reached first. */
-static bool judge_node(struct verdicts *verdicts, const struct node_info *node, const struct pod_class *class,
-	enum strategy strategy, struct verdict *v)
-{
-	const struct node_rejection *rejection = find_rejection(node, class);
-	const char *lacks = verdict_lacks(verdicts->cluster, class, node);
-
-	v->basis = node->has_object ? node->object.basis : CLUSTER_UNKNOWN;
-	v->answer = rejection || lacks ? KUBELET_REJECTS : KUBELET_UNKNOWN;
-	if (rejection)
-		v->reason = xasprintf("the kubelet has recently rejected a pod with the same requests: %s",
-			rejection->reason);
-	else if (lacks)
-		v->reason = xasprintf("insufficient %s", lacks);
-	else if (class->too_large)
-		v->reason = xstrdup(POD_CLASS_TOO_LARGE);
-	else if (project_node_possible(node))
-		return judge_state(verdicts, node, class, strategy, v);
-	else
-		v->reason = xstrdup(node->has_object ? node->object.why.text
-						     : "the node has no NodeResourceTopology object");
 	return true;
 }
 
@@ -288,13 +281,13 @@ static struct class_verdicts *find_class(struct verdicts *verdicts, const struct
 	return NULL;
 }
 
-/* An entry without a class, else the entry of the least recently requested class, which loses its verdicts. */
+/* An entry without a class, else the entry of the least recently looked-up class, which loses its verdicts. */
 static struct class_verdicts *add_class(struct verdicts *verdicts, const struct pod_class *class)
 {
 	struct class_verdicts *found = &verdicts->classes[0];
 
 	for (size_t i = 1; i < VERDICTS_CLASSES; i++)
-		if (verdicts->classes[i].last_request < found->last_request)
+		if (verdicts->classes[i].last_lookup < found->last_lookup)
 			found = &verdicts->classes[i];
 	class_verdicts_release(found);
 	found->class_number = class->number;
@@ -302,7 +295,8 @@ static struct class_verdicts *add_class(struct verdicts *verdicts, const struct 
 	return found;
 }
 
-/* verdict_lacks() depends on the resources of other nodes. */
+/* Discards the class's verdicts if the first node has got a resource of the class, or the last node has lost one: verdict_lacks() depends
+ * on all nodes. */
 static void update_known(
 	const struct known_resources *known, const struct pod_class *class, struct class_verdicts *c)
 {
@@ -329,7 +323,7 @@ static struct class_verdicts *verdicts_on_class(struct verdicts *verdicts, const
 
 	if (!c)
 		c = add_class(verdicts, class);
-	c->last_request = ++verdicts->n_requests;
+	c->last_lookup = ++verdicts->n_lookups;
 	update_known(&cluster->classes.known, class, c);
 	vec_grow(&c->items, &c->items_size, cluster->n_nodes, sizeof(*c->items));
 	verdicts->last = c;
@@ -338,7 +332,9 @@ static struct class_verdicts *verdicts_on_class(struct verdicts *verdicts, const
 
 bool verdict_has_amounts(const struct node_info *node, const struct pod_class *class)
 {
-	for (size_t i = 0; node->has_node && i < class->wanted.n_items; i++) {
+	if (!node->has_node)
+		return true;
+	for (size_t i = 0; i < class->wanted.n_items; i++) {
 		const struct resource_quantity *wanted = &class->wanted.items[i];
 		const struct resource_quantity *allocatable =
 			resource_list_find(&node->allocatable, wanted->name);
@@ -359,10 +355,12 @@ static bool is_valid(const struct verdict *v, const struct node_info *node, cons
 {
 	if (v->version != node->version || v->is_bound)
 		return false;
+	/* Without a usable object no amounts have been compared. */
 	if (v->amounts_version == node->amounts_version || v->basis == CLUSTER_UNKNOWN)
 		return true;
-	return v->answer == KUBELET_ADMITS ? verdict_has_amounts(node, class)
-					   : v->answer == KUBELET_REJECTS && !v->by_amounts;
+	if (v->answer == KUBELET_ADMITS)
+		return verdict_has_amounts(node, class);
+	return v->answer == KUBELET_REJECTS && !v->by_amounts;
 }
 
 /* Why there is no verdict: the request or the node has used up its CPU time. */
@@ -371,11 +369,12 @@ static const struct verdict *unreached(const struct work_limit *work)
 	static char by_request[] = "not judged yet: the CPU time limit of the request was reached";
 	static char by_node[] =
 		"not judged yet: the node's unreported pods and reservations need too much CPU time";
-	static const struct verdict answers[] = {
-		{.answer = KUBELET_UNKNOWN, .unreached = true, .reason = by_request},
-		{.answer = KUBELET_UNKNOWN, .unreached = true, .reason = by_node}};
+	static const struct verdict request_limit = {
+		.answer = KUBELET_UNKNOWN, .unreached = true, .reason = by_request};
+	static const struct verdict node_limit = {
+		.answer = KUBELET_UNKNOWN, .unreached = true, .reason = by_node};
 
-	return &answers[!work->reached];
+	return work->reached ? &request_limit : &node_limit;
 }
 
 const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_class *class,
@@ -392,6 +391,7 @@ const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_cla
 		*slot = fresh;
 		work->advanced = true;
 	}
+	/* A cached verdict is valid with the new amounts, too. */
 	slot->amounts_version = node->amounts_version;
 	return slot;
 }
@@ -399,6 +399,7 @@ const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_cla
 /* Lower than every score: the node is judged only if no other node admits the pod. */
 #define SCORE_REJECTED (-1)
 
+/* An upper bound of the verdict by LeastNUMANodes. False if there is none. */
 static bool bound_verdict(struct verdicts *verdicts, const struct node_info *node,
 	const struct pod_class *class, struct verdict *ret)
 {
@@ -426,7 +427,7 @@ const struct verdict *verdict_at_hand(struct verdicts *verdicts, const struct po
 	struct verdict *slot = &verdicts_on_class(verdicts, class)->items[node->slot];
 	struct verdict bound;
 
-	if (is_valid(slot, node, class))
+	if (is_valid(slot, node, class)) /* verdict_of() only updates amounts_version then */
 		return verdict_of(verdicts, class, node, strategy);
 	if (!or_bound || strategy != STRATEGY_LEAST_NUMA_NODES)
 		return NULL;
@@ -445,12 +446,13 @@ const struct verdict *verdict_at_hand(struct verdicts *verdicts, const struct po
 const struct verdict *verdict_confirm(
 	struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node)
 {
-	struct verdict *v = &verdicts->last->items[node->slot];
+	struct verdict *v = &verdicts_on_class(verdicts, class)->items[node->slot];
 	struct work_limit *work = &verdicts->projections.work, part;
 	struct projected_node *o;
 	bool in_every_order = true;
 	int r;
 
+	/* Orders matter only for a pod that gets NUMA nodes. */
 	if (v->confirmed || v->answer != KUBELET_ADMITS || v->numa_nodes == 0)
 		return v;
 	o = project_node(&verdicts->projections, node);
@@ -474,7 +476,7 @@ int verdict_without(struct verdicts *verdicts, const struct pod_class *class, co
 {
 	CLEANUP(projected_node_release) struct projected_node o = {0};
 	struct work_limit *work = &verdicts->projections.work;
-	struct admission a;
+	struct kubelet_verdict kubelet;
 	int r;
 
 	if (class->too_large || !project_node_possible(node)) {
@@ -486,10 +488,10 @@ int verdict_without(struct verdicts *verdicts, const struct pod_class *class, co
 	work->advanced = true; /* at least one answer per request, although the answer is not cached */
 	if (r < 0)
 		return r;
-	judge_class(verdicts, &o.admission, class, &a);
-	*ret = a.answer == KUBELET_ADMITS && node_admission_unknown_device(&o.admission, &class->wanted)
+	node_admission_judge(&o.admission, &class->pod, &kubelet);
+	*ret = kubelet.answer == KUBELET_ADMITS && node_admission_unknown_device(&o.admission, &class->wanted)
 		       ? KUBELET_UNKNOWN
-		       : a.answer;
+		       : kubelet.answer;
 	return 0;
 }
 
@@ -509,7 +511,7 @@ bool verdict_rejects_always(
 {
 	CLEANUP(projected_state_release) struct projected_state projected = {0};
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
-	struct admission a;
+	struct kubelet_verdict kubelet;
 
 	if (verdict_lacks(cluster, class, node))
 		return true;
@@ -519,10 +521,10 @@ bool verdict_rejects_always(
 	node_admission_init(&admission, &projected.state);
 	if (node->has_node)
 		node_admission_limit(&admission, &node->allocatable);
-	node_admission_judge(&admission, &class->pod, &a);
+	node_admission_judge(&admission, &class->pod, &kubelet);
 	/* Evictions can help if the managers reject a later container: the NUMA nodes of earlier containers may change with what
 	 * is free. They cannot help if the first container, or the sum of the pod's requests, does not fit an empty node. */
-	return a.answer == KUBELET_REJECTS && (a.short_of || a.managers.container == 0);
+	return kubelet.answer == KUBELET_REJECTS && (kubelet.short_of || kubelet.container == 0);
 }
 
 bool verdict_is_unresolvable(struct verdicts *verdicts, const struct node_info *node,
@@ -534,9 +536,12 @@ bool verdict_is_unresolvable(struct verdicts *verdicts, const struct node_info *
 
 	if (!v || v->version != node->version || v->answer != KUBELET_REJECTS)
 		return false;
-	if (!v->unresolvable_known && (*n_tested)++ < UNRESOLVABLE_MAX && work_limit_goes_on(work)) {
-		v->unresolvable = verdict_rejects_always(verdicts->cluster, node, class);
-		v->unresolvable_known = work->advanced = true;
-	}
+	if (v->unresolvable_known)
+		return v->unresolvable;
+	++*n_tested;
+	if (*n_tested > UNRESOLVABLE_MAX || !work_limit_goes_on(work))
+		return false;
+	v->unresolvable = verdict_rejects_always(verdicts->cluster, node, class);
+	v->unresolvable_known = work->advanced = true;
 	return v->unresolvable;
 }

@@ -36,7 +36,7 @@ struct verdict {
 /* The verdicts on one pod class. */
 struct class_verdicts {
 	uint64_t class_number; /* pod_class.number; 0 = no class */
-	uint64_t last_request; /* verdicts.n_requests at the last request */
+	uint64_t last_lookup;  /* verdicts.n_lookups at the last look-up */
 	struct verdict *items; /* by node slot */
 	size_t items_size;
 	bool *known; /* per item of pod_class.wanted: some node has the resource, as of `known_version` */
@@ -48,13 +48,12 @@ struct class_verdicts {
 struct verdicts {
 	struct cluster *cluster; /* borrowed */
 	struct projections projections;
-	uint64_t max_kubelet_ns;         /* see kubelet_limit_time() */
 	struct distances_kept distances; /* of the last judged machine */
 	struct free_cpus *free_cpus;     /* by node slot */
 	size_t free_cpus_size;
 	struct class_verdicts classes[VERDICTS_CLASSES];
-	struct class_verdicts *last; /* of the last request; NULL = none */
-	uint64_t n_requests;
+	struct class_verdicts *last; /* looked up; NULL = none */
+	uint64_t n_lookups;
 };
 
 /* Borrows the cluster. */
@@ -64,19 +63,19 @@ void verdicts_release(struct verdicts *verdicts);
 /*
  * The verdict of the node's kubelet on the pod class, given the state that project_node() returns. Call verdict_confirm()
  * for an admitting verdict before a pod is assumed on the node. If VERDICTS_CLASSES classes have verdicts already, the
- * least recently requested class loses its verdicts.
+ * least recently looked-up class loses its verdicts.
  *
  * After the work limit is reached, cached verdicts are still returned. For all other nodes the answer is unknown, with
  * `unreached` set, and is not cached: the next request continues there. So is the answer for a node that has used up its own share
- * (project_node()). The result is valid until the next call for the
- * pod class.
+ * (project_node()). The result is valid until the next call for the same pod class and node, until a node is added, or
+ * until the class loses its verdicts.
  */
 const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_class *class,
 	struct node_info *node, enum strategy strategy);
 
 /*
- * The verdict if it is cached; with `or_bound` else an upper bound, if there is one (verdict_bound.h). NULL = the node must be judged, by
- * verdict_of().
+ * The verdict if it is cached; with `or_bound` else an upper bound, if there is one (verdict_bound.h), which is cached in its place. NULL =
+ * the node must be judged, by verdict_of(). Returns as verdict_of().
  */
 const struct verdict *verdict_at_hand(struct verdicts *verdicts, const struct pod_class *class,
 	struct node_info *node, enum strategy strategy, bool or_bound);
@@ -109,7 +108,8 @@ bool verdict_is_better(
 const char *verdict_lacks(
 	const struct cluster *cluster, const struct pod_class *class, const struct node_info *node);
 
-/* Whether the Node's allocatable minus requested amounts satisfy the pod class. */
+/* False if the Node lists a resource of which too little is left for the pod class. True without a Node, and for a resource that the Node
+ * does not list, which is verdict_lacks()'s. */
 bool verdict_has_amounts(const struct node_info *node, const struct pod_class *class);
 
 /*

@@ -40,7 +40,7 @@ void claim_devices_release(struct claim_devices *d)
 
 /* ---- ResourceSlices */
 
-static void add_node(const struct doc *number, hwloc_bitmap_t *nodes)
+static void add_numa_node(const struct doc *number, hwloc_bitmap_t *nodes)
 {
 	uint64_t node;
 
@@ -57,9 +57,9 @@ static hwloc_bitmap_t read_nodes(const struct doc *attribute)
 	const struct doc *list = doc_get(attribute, "ints");
 	hwloc_bitmap_t nodes = NULL;
 
-	add_node(doc_get(attribute, "int"), &nodes);
+	add_numa_node(doc_get(attribute, "int"), &nodes);
 	DOC_FOREACH_ITEM (item, list)
-		add_node(item, &nodes);
+		add_numa_node(item, &nodes);
 	return nodes;
 }
 
@@ -98,8 +98,8 @@ void claim_devices_add_slice(struct claim_devices *d, const struct doc *slice)
 
 /* ---- ResourceClaims */
 
-/* The claim's entry for this driver, one of the entries from `first` on. */
-static struct sliced_claim *find_or_add(
+/* The claim's entry for this driver. The claim's entries begin at index `first` of d->claims. */
+static struct sliced_claim *find_or_add_entry(
 	struct claim_devices *d, size_t first, const struct doc *claim, const char *driver)
 {
 	const struct doc *pods = doc_get(doc_get(claim, "status"), "reservedFor");
@@ -126,7 +126,7 @@ void claim_devices_add_claim(struct claim_devices *d, const struct doc *claim)
 	DOC_FOREACH_ITEM (item, results) {
 		const char *driver = doc_text(item, "driver");
 
-		strv_take(&find_or_add(d, first, claim, driver)->devices,
+		strv_take(&find_or_add_entry(d, first, claim, driver)->devices,
 			xasprintf("%s/%s/%s", driver, doc_text(item, "pool"), doc_text(item, "device")));
 	}
 }
@@ -168,6 +168,7 @@ void claim_devices_apply(struct claim_devices *d, struct node_state *state)
 		for (size_t k = 0; k < d->n_claims && c->n_places == 0; k++) {
 			struct sliced_claim *from = &d->claims[k];
 
+			/* The state has no names of claims. Each ResourceClaim is that of one claim only. */
 			if (from->used || strcmp(from->driver, c->driver) != 0 ||
 				from->devices.n_items != c->devices.n_items || !is_for_pod(from, c))
 				continue;

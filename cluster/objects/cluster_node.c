@@ -14,7 +14,8 @@
 #include "scoring/node/node_derive.h"
 #include "scoring/node/node_state_codec.h"
 
-const char *const cluster_basis_names[CLUSTER_BASIS_COUNT] = {"unknown", "estimated", "exact"};
+const char *const cluster_basis_names[CLUSTER_BASIS_COUNT] = {
+	[CLUSTER_UNKNOWN] = "unknown", [CLUSTER_ESTIMATED] = "estimated", [CLUSTER_EXACT] = "exact"};
 
 void cluster_node_release(struct cluster_node *n)
 {
@@ -128,20 +129,20 @@ static int read_exact(const char *text, struct node_state *ret, struct err *err)
 static struct zone_facts read_facts(const struct doc *object, struct inventory *inventory)
 {
 	const char *options = nrt_attribute(object, settings_table[SETTING_CPU_MANAGER_POLICY_OPTIONS].name);
-	struct settings known;
+	struct settings published;
 
-	settings_init(&known);
-	policy_options_parse(SETTING_CPU_MANAGER_POLICY_OPTIONS, text_or_empty(options), &known);
+	settings_init(&published);
+	policy_options_parse(SETTING_CPU_MANAGER_POLICY_OPTIONS, text_or_empty(options), &published);
 	return (struct zone_facts){
 		.inventory = inventory,
 		.cpu_manager = (enum cpu_manager_policy)nrt_policy(object, SETTING_CPU_MANAGER_POLICY),
 		.memory_manager =
 			(enum memory_manager_policy)nrt_policy(object, SETTING_MEMORY_MANAGER_POLICY),
-		.full_pcpus_only = known.cpu_options.full_pcpus_only,
+		.full_pcpus_only = published.cpu_options.full_pcpus_only,
 	};
 }
 
-/* `inventory` moves to n->state. */
+/* Exact, else estimated from the zones, else unknown; n->why: why the state is not exact. `inventory` moves to n->state. */
 static void read_state(
 	const struct doc *object, const char *name, struct inventory *inventory, struct cluster_node *n)
 {
@@ -149,9 +150,12 @@ static void read_state(
 	struct topology_manager_config topology = inventory->topology;
 	struct zone_facts facts = read_facts(object, inventory);
 	struct err why = {""};
-	int r = text ? read_exact(text, &n->state, &why)
-		     : err_set(&n->why, -ENOENT, "the object has no node state");
+	int r = -ENOENT;
 
+	if (text)
+		r = read_exact(text, &n->state, &why);
+	else
+		err_set(&n->why, r, "the object has no node state");
 	if (r == 0) {
 		n->basis = CLUSTER_EXACT;
 		inventory_release(&n->state.inventory);
@@ -173,7 +177,7 @@ static void read_state(
 		n->basis = CLUSTER_ESTIMATED;
 		return;
 	}
-	n->why = why;
+	n->why = why; /* of zone_state_make() */
 	n->state.inventory = *inventory;
 	inventory_init(inventory);
 	text_set(&n->state.node_name, name);
@@ -263,10 +267,11 @@ static int read_zones(const struct doc *object, const struct cluster_node *n, st
 	struct notes *notes, struct err *err)
 {
 	CLEANUP(inventory_release) struct inventory inventory;
-	const struct zone_facts facts = read_facts(object, &inventory);
+	struct zone_facts facts;
 	int r;
 
 	inventory_init(&inventory);
+	facts = read_facts(object, &inventory);
 	r = nrt_inventory(object, &inventory, err);
 	if (r == 0)
 		r = zone_state_known(n->state.node_name, &facts, doc_get(object, "zones"), ret, err);

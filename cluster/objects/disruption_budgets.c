@@ -92,7 +92,7 @@ static struct namespace_budgets *find_or_add_namespace(struct disruption_budgets
 	return ns;
 }
 
-/* The index of the budget; ns->n = no such budget. */
+/* The index of the budget; ns->n, the index for a new budget, if there is none of this name. */
 static size_t find_budget(const struct namespace_budgets *ns, const char *name)
 {
 	size_t i = 0;
@@ -102,7 +102,7 @@ static size_t find_budget(const struct namespace_budgets *ns, const char *name)
 	return i;
 }
 
-/* Moves the new content to the budget. */
+/* Moves the new content to the budget. Only another selector makes budgeted_pod.budgets outdated. */
 static void replace_budget(
 	struct disruption_budgets *budgets, struct disruption_budget *b, struct disruption_budget *new)
 {
@@ -127,7 +127,8 @@ int disruption_budgets_update(struct disruption_budgets *budgets, const struct d
 	ns = find_or_add_namespace(budgets, new.namespace);
 	at = find_budget(ns, new.name);
 	if (at == DISRUPTION_BUDGETS_MAX)
-		return err_set(err, -EFBIG, "'%.60s/%.60s': the namespace has more than %u", new.namespace,
+		return err_set(err, -EFBIG,
+			"'%.60s/%.60s': the namespace has more than %u PodDisruptionBudgets", new.namespace,
 			new.name, DISRUPTION_BUDGETS_MAX);
 	new.list_number = budgets->list_number;
 	if (at < ns->n) {
@@ -241,6 +242,10 @@ void budgeted_pod_set_labels(struct budgeted_pod *p, const struct doc *labels)
 	p->labels_len = len;
 }
 
+/*
+ * Finds the budgets that count for evictions of the pod, as kube-scheduler does: none for a pod without labels, and none with an empty
+ * selector. Each budget may select a pod whose labels are too long.
+ */
 static void match_budgets(const struct disruption_budgets *budgets, const struct namespace_budgets *ns,
 	struct budgeted_pod *pod)
 {
@@ -266,13 +271,14 @@ void disruption_budgets_begin(struct disruption_budgets *budgets)
 	budgets->round++;
 }
 
-/* The evictions that the budget still allows in this round. */
-static int64_t *left_of(const struct disruption_budgets *budgets, struct disruption_budget *b)
+/* Takes one of the evictions that the budget allows in this round. False: none was left. */
+static bool take_eviction(const struct disruption_budgets *budgets, struct disruption_budget *b)
 {
 	if (b->round != budgets->round)
 		b->left = b->allowed;
 	b->round = budgets->round;
-	return &b->left;
+	b->left--;
+	return b->left >= 0;
 }
 
 bool disruption_budgets_violates(
@@ -289,7 +295,7 @@ bool disruption_budgets_violates(
 
 		if (pod->too_long)
 			return true;
-		if (!strv_contains(&b->disrupted, name) && --*left_of(budgets, b) < 0)
+		if (!strv_contains(&b->disrupted, name) && !take_eviction(budgets, b))
 			return true;
 	}
 	return false;

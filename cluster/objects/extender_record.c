@@ -11,9 +11,9 @@
 #include "common/io/time.h"
 
 #define TEXT_MAX       ((size_t)16 << 10)
-#define CLOCKS_APART_S 60
+#define CLOCKS_APART_S 60 /* by which the clocks of the writer and of the reader may differ */
 
-/* Adds a free place, else takes the place of the scheduler that was answered longest ago. */
+/* A new entry with the time 0; if the record is full, the entry of the scheduler that was answered longest ago, with its time. */
 static struct asking_scheduler *take_place(struct extender_record *r)
 {
 	struct asking_scheduler *oldest = &r->schedulers[0];
@@ -41,6 +41,7 @@ void extender_record_add(struct extender_record *r, const char *scheduler, int64
 			s = &r->schedulers[i];
 	if (!s)
 		s = take_place(r);
+	/* Known already; or the record is full of schedulers that were answered later. */
 	if (asked_s <= s->asked_s)
 		return;
 	s->asked_s = asked_s;

@@ -19,7 +19,7 @@ bool label_in(const struct doc *values, const char *text)
 	return false;
 }
 
-/* As Go's strconv.ParseInt(text, 10, 64). */
+/* As Go's strconv.ParseInt(text, 10, 64): unlike strtoll(3), without blanks before the number. */
 static bool parse_integer(const char *text, int64_t *ret)
 {
 	const char *digits = text + (*text == '-' || *text == '+');
@@ -37,8 +37,9 @@ bool label_compares(const char *have, const char *op, const char *bound)
 	bool greater = !strcmp(op, "Gt");
 	int64_t a, b;
 
-	if ((!greater && strcmp(op, "Lt") != 0) || !have || !bound || !parse_integer(have, &a) ||
-		!parse_integer(bound, &b))
+	if (!greater && strcmp(op, "Lt") != 0)
+		return false;
+	if (!have || !bound || !parse_integer(have, &a) || !parse_integer(bound, &b))
 		return false;
 	return greater ? a > b : a < b;
 }
@@ -144,7 +145,7 @@ static bool read_operator(struct selector_text *t, struct doc *requirement)
 		doc_add_string(requirement, "operator", operators[i].name);
 		values = doc_add_list(requirement, "values");
 		if (operators[i].set) {
-			t->at--; /* the bracket */
+			t->at--; /* read_set() begins with the bracket; before a blank this has no effect */
 			return read_set(t, values);
 		}
 		if (!read_word(t))

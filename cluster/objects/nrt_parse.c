@@ -90,7 +90,7 @@ static int read_resources(const struct doc *zone, struct inventory *inv, size_t 
 
 	DOC_FOREACH_ITEM (item, resources) {
 		const char *name = doc_string(doc_get(item, "name"));
-		int resource = inventory_resource(inv, name);
+		int resource = inventory_resource(inv, name); /* found: collect_names() has all names */
 		struct inventory_amount *amount = inventory_amount(inv, at, (size_t)resource);
 		int r = read_amount(item, "capacity", &amount->capacity, err);
 
@@ -143,6 +143,7 @@ static int read_zones(const struct doc *zones, struct inventory *inv, struct err
 			"%zu zones of type Node with %zu resources, %d and %d are supported", n_nodes,
 			names.n_items, MACHINE_MAX_NODES, NRT_MAX_RESOURCES);
 	inventory_shape(inv, n_nodes, names.items, names.n_items);
+	/* All ids first: the costs of a zone refer to the ids of later zones. */
 	DOC_FOREACH (zone, zones)
 		if (nrt_zone_node(zone) >= 0)
 			inv->nodes[at++].id = (unsigned)nrt_zone_node(zone);
@@ -193,20 +194,24 @@ void nrt_kubelet_topology(const struct doc *object, struct topology_manager_conf
 		enum topology_manager_policy policy;
 	} constants[] = {{"None", TOPOLOGY_MANAGER_NONE}, {"BestEffort", TOPOLOGY_MANAGER_BEST_EFFORT},
 		{"Restricted", TOPOLOGY_MANAGER_RESTRICTED}};
-	const char *policy = nrt_attribute(object, settings_table[SETTING_TOPOLOGY_MANAGER_POLICY].name);
+	const char *attribute = nrt_attribute(object, settings_table[SETTING_TOPOLOGY_MANAGER_POLICY].name);
 	const char *first = doc_string(doc_list_items(doc_get(object, "topologyPolicies")));
-	struct topology_manager_config read = {
+	struct topology_manager_config of_plugins = {
 		.policy = TOPOLOGY_MANAGER_UNKNOWN, .scope = TOPOLOGY_SCOPE_UNKNOWN};
 
 	nrt_topology_settings(object, config);
-	nrt_topology_settings(object, &read);
-	if (read.policy != TOPOLOGY_MANAGER_UNKNOWN || (!policy && !first))
+	nrt_topology_settings(object, &of_plugins);
+	/* The plugins know the object's policy, or the object has none. */
+	if (of_plugins.policy != TOPOLOGY_MANAGER_UNKNOWN || (!attribute && !first))
 		return;
 	config->policy = TOPOLOGY_MANAGER_UNKNOWN;
-	for (size_t i = 0; i < ARRAY_SIZE(constants) && !policy; i++)
+	config->scope = of_plugins.scope;
+	/* An attribute replaces the list topologyPolicies, even if its value is not known. */
+	if (attribute)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(constants); i++)
 		if (!strcmp(first, constants[i].name))
 			config->policy = constants[i].policy;
-	config->scope = read.scope;
 }
 
 const char *nrt_attribute(const struct doc *object, const char *name)

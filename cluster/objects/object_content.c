@@ -69,6 +69,7 @@ static void read_node(const struct doc *object, const char *known_hash, struct o
 	}
 	hash_reservations(annotations, c->hash);
 	c->unchanged = !strcmp(c->hash, known_hash);
+	/* Without reservations the hash is "". */
 	if (c->unchanged || !*c->hash)
 		return;
 	c->reservations = xcalloc(RESERVATIONS_MAX, sizeof(*c->reservations));

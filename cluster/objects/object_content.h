@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Reads what takes long to read of an object for the model of a cluster.
+ * Reads the parts of an object that take long to read, before the model of a cluster gets the object.
  *
- * A user or a node can make an object that takes many milliseconds to read. It is read without the model, so that no request to the extender
- * waits for it.
+ * A user or a node can make an object that takes many milliseconds to read. Reading needs no lock of the model, so no request to the extender
+ * waits for such an object.
  */
 #include <stdbool.h>
 

@@ -15,8 +15,13 @@
 #define CHUNK_BYTES   65536
 #define KINDS_SIZE    128 /* of the names of all kinds, and " or " between them */
 
-const char *const object_kind_names[OBJECT_KIND_COUNT] = {"NodeResourceTopology", "Node", "Pod",
-	"PodDisruptionBudget", "Event", "ResourceClaim", "ResourceSlice"};
+const char *const object_kind_names[OBJECT_KIND_COUNT] = {[OBJECT_NRT] = "NodeResourceTopology",
+	[OBJECT_NODE] = "Node",
+	[OBJECT_POD] = "Pod",
+	[OBJECT_PDB] = "PodDisruptionBudget",
+	[OBJECT_EVENT] = "Event",
+	[OBJECT_CLAIM] = "ResourceClaim",
+	[OBJECT_SLICE] = "ResourceSlice"};
 
 int64_t object_created_s(const struct doc *object)
 {
@@ -56,29 +61,40 @@ static int find_kind(const struct sink *sink, const char *name, size_t len)
 	return -1;
 }
 
-/* An object of a kind that the caller does not want. */
+/* Whether to skip an object of a kind that the caller does not accept. An object without a kind (NULL) is an error instead. */
 static bool is_skipped(const struct sink *sink, const char *kind)
 {
 	return sink->kinds & OBJECT_SKIP_OTHERS && kind;
 }
 
-/* "List", or a list of an accepted kind such as NodeResourceTopologyList. */
+/* The length of "Node" in "NodeList"; 0 for "List" and for kinds of other objects. */
+static size_t item_kind_length(const char *list_kind)
+{
+	size_t len = strlen(list_kind), suffix = strlen("List");
+
+	return len > suffix && !strcmp(list_kind + len - suffix, "List") ? len - suffix : 0;
+}
+
+/* "List", or a list of an accepted or skipped kind, such as NodeResourceTopologyList. */
 static bool is_list(const struct sink *sink, const char *kind)
 {
-	size_t len = strlen(kind);
+	size_t len = item_kind_length(kind);
 
 	return !strcmp(kind, "List") ||
-	       (len > 4 && !strcmp(kind + len - 4, "List") &&
-		       (find_kind(sink, kind, len - 4) >= 0 || is_skipped(sink, kind)));
+	       (len > 0 && (find_kind(sink, kind, len) >= 0 || is_skipped(sink, kind)));
 }
 
 static int reject_kind(const struct sink *sink, const char *kind, struct err *err)
 {
 	char kinds[KINDS_SIZE];
+	const char *article;
 
 	print_kinds(sink->kinds, kinds);
-	return err_set(err, -EINVAL, "not %s %s or a List of them, but %s%.60s%s", *kinds == 'E' ? "an" : "a",
-		kinds, kind ? "a '" : "an object without a kind", text_or_empty(kind), kind ? "'" : "");
+	article = *kinds == 'E' ? "an" : "a"; /* "an Event" */
+	if (!kind)
+		return err_set(err, -EINVAL, "not %s %s or a List of them, but an object without a kind",
+			article, kinds);
+	return err_set(err, -EINVAL, "not %s %s or a List of them, but a '%.60s'", article, kinds, kind);
 }
 
 static int pass_object(struct sink *sink, int kind, struct doc *object, struct err *err)
@@ -88,20 +104,21 @@ static int pass_object(struct sink *sink, int kind, struct doc *object, struct e
 	return sink->fn((enum object_kind)kind, object, sink->data, err);
 }
 
-/* An item of a List. Items of a typed list may omit their kind. */
+/* An item of a List of this kind; NULL = not known yet. Items of a typed list such as NodeList may omit their kind. */
 static int read_item(struct sink *sink, const char *list_kind, struct doc *item, struct err *err)
 {
 	const char *kind = doc_string(doc_get(item, "kind"));
-	size_t len = list_kind ? strlen(list_kind) : 0;
+	size_t len = list_kind ? item_kind_length(list_kind) : 0;
 	int found = kind ? find_kind(sink, kind, strlen(kind)) : -1;
 
 	if (kind && found < 0)
 		return is_skipped(sink, kind) ? 0
 					      : err_set(err, -EINVAL, "the List contains a '%.60s'", kind);
-	if (!kind && len > 4)
-		found = find_kind(sink, list_kind, len - 4);
-	if (found < 0 && is_skipped(sink, len > 4 ? list_kind : NULL))
+	if (!kind && len > 0)
+		found = find_kind(sink, list_kind, len);
+	if (found < 0 && is_skipped(sink, len > 0 ? list_kind : NULL))
 		return 0;
+	/* If only one kind is accepted, the item is of this kind. */
 	if (found < 0 && (sink->kinds & (sink->kinds - 1)) == 0)
 		found = __builtin_ctz(sink->kinds);
 	if (found < 0)
@@ -147,13 +164,14 @@ static int read_part(
 	const char *kind = doc_string(doc_get(what == JSON_STREAM_ITEM ? list : part, "kind"));
 
 	doc_normalize(part);
-	if (what == JSON_STREAM_ITEM)
-		return kind && !is_list(sink, kind)
-			       ? (is_skipped(sink, kind) ? 0 : reject_kind(sink, kind, err))
-			       : read_item(sink, kind, part, err);
-	if (what == JSON_STREAM_LIST && (!kind || !is_list(sink, kind)))
+	if (what != JSON_STREAM_ITEM && what != JSON_STREAM_LIST)
+		return read_document(sink, part, err);
+	/* The list's kind may follow the items: JSON_STREAM_LIST checks the kind again. */
+	if (what == JSON_STREAM_ITEM && !kind)
+		return read_item(sink, NULL, part, err);
+	if (!kind || !is_list(sink, kind))
 		return is_skipped(sink, kind) ? 0 : reject_kind(sink, kind, err);
-	return what == JSON_STREAM_LIST ? 0 : read_document(sink, part, err);
+	return what == JSON_STREAM_ITEM ? read_item(sink, kind, part, err) : 0;
 }
 
 static int read_yaml_document(struct doc *document, void *data, struct err *err)
@@ -217,11 +235,11 @@ static ssize_t mark_length(const char *chunk, ssize_t n)
 	return n >= mark && memcmp(chunk, UTF8_BYTE_ORDER_MARK, (size_t)mark) == 0 ? mark : 0;
 }
 
-/* A text that begins with a brace is JSON. */
+/* A text whose first character is a brace is JSON. Drops chunks that consist of blanks. */
 static int read_text(int fd, struct sink *sink, struct err *err)
 {
-	char chunk[sizeof(UTF8_BYTE_ORDER_MARK) +
-		   CHUNK_BYTES]; /* CHUNK_BYTES remain after a byte order mark */
+	/* read_json() and read_yaml() read CHUNK_BYTES to the address behind a byte order mark. */
+	char chunk[sizeof(UTF8_BYTE_ORDER_MARK) + CHUNK_BYTES];
 	char *text;
 	ssize_t n, blank;
 
@@ -229,7 +247,8 @@ static int read_text(int fd, struct sink *sink, struct err *err)
 		n = read_chunk(fd, chunk, CHUNK_BYTES, err);
 		text = chunk + mark_length(chunk, n);
 		n -= text - chunk;
-		for (blank = 0; blank < n && strchr(" \t\r\n", text[blank]) && text[blank];)
+		blank = 0;
+		while (blank < n && text[blank] && strchr(" \t\r\n", text[blank]))
 			blank++;
 	} while (n > 0 && blank == n);
 	if (n < 0)
@@ -241,10 +260,10 @@ static int read_text(int fd, struct sink *sink, struct err *err)
 static int read_fd(int fd, const char *path, struct sink *sink, struct err *err)
 {
 	size_t before = sink->n_objects;
+	bool requires_nrt = sink->kinds & 1u << OBJECT_NRT && !(sink->kinds & OBJECT_SKIP_OTHERS);
 	int r = read_text(fd, sink, err);
 
-	if (r == 0 && sink->n_objects == before && sink->kinds & 1u << OBJECT_NRT &&
-		!(sink->kinds & OBJECT_SKIP_OTHERS))
+	if (r == 0 && requires_nrt && sink->n_objects == before)
 		r = err_set(err, -EINVAL, "no NodeResourceTopology in it");
 	return r < 0 ? err_wrap(err, r, "%s", fs_argument_name(path)) : 0;
 }

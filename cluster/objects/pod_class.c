@@ -187,12 +187,14 @@ static int compare_pods(const struct pod_request *a, const struct pod_request *b
 	return r;
 }
 
-/* Users can forge equal hashes: equal classes have equal requests. */
+/* By hash, then by requests: users can make different requests with equal hashes. */
 static int by_content(const void *a, const void *b)
 {
 	const struct pod_class *x = a, *y = b;
 
-	return x->hash != y->hash ? (x->hash > y->hash ? 1 : -1) : compare_pods(&x->pod, &y->pod);
+	if (x->hash != y->hash)
+		return x->hash > y->hash ? 1 : -1;
+	return compare_pods(&x->pod, &y->pod);
 }
 
 static uint64_t hash_list(const struct resource_list *list, uint64_t hash)
@@ -243,7 +245,7 @@ static struct first_names *names_of_kind(struct unknown *u, const char *name)
 	return resource_name_is_native(name) ? &u->others : &u->extended;
 }
 
-/* Inserts a name in order. If the list is full, its last name is dropped, or the name is not inserted. */
+/* Inserts a name in order, unless the list has the name. If the list is full, the name that is last in order is dropped. */
 static void insert_first_name(struct first_names *first, const char *name)
 {
 	size_t at = first->n;
@@ -273,7 +275,7 @@ static bool is_among(const struct first_names *first, const char *name)
 	return false;
 }
 
-/* Removes unknown names that are not in `u`. The names in `u` are borrowed from this list and stay. */
+/* Removes unknown names that are not in `u`. The names in `u`, which are borrowed from the pod's lists, stay. */
 static void remove_uncollected(struct resource_list *list, struct unknown *u)
 {
 	size_t kept = 0;
@@ -285,6 +287,7 @@ static void remove_uncollected(struct resource_list *list, struct unknown *u)
 		else
 			free(list->items[i].name);
 	list->n_items = kept;
+	/* bytes_of_list() counts the array. */
 	if (kept == 0)
 		resource_list_release(list);
 	if (kept > 0 && kept < list->items_size) {
@@ -355,6 +358,7 @@ static void keep_node_level_request(struct pod_request *pod)
 	pod->name = xstrdup("");
 }
 
+/* The content moves out of `pod`. */
 static void fill_class(struct pod_class *class, struct pod_request *pod)
 {
 	struct resource_list *wanted = &class->wanted;
@@ -393,6 +397,7 @@ struct pod_class *pod_classes_take(struct pod_classes *s, struct pod_request *po
 	limit_unknown_names(&s->known, pod);
 	class->hash = hash_pod(pod);
 	class->too_large = bytes_of_pod(pod) > CLASSES_BYTES_MAX;
+	/* keep_node_level_request() drops the containers, in which fill_class() looks for devices. */
 	class->aligned = class->too_large && request_has_non_native(pod);
 	if (class->too_large)
 		keep_node_level_request(pod);
@@ -415,9 +420,11 @@ const char *pod_class_lacks(const struct pod_class *class, const struct known_re
 	for (size_t i = 0; i < class->wanted.n_items; i++) {
 		const struct resource_quantity *wanted = &class->wanted.items[i];
 
-		if (wanted->quantity.nano > 0 && !resource_name_is_native(wanted->name) &&
-			!resource_list_find(allocatable, wanted->name) &&
-			!strv_contains(reported, wanted->name) && known_resources_has(known, wanted->name))
+		if (wanted->quantity.nano <= 0 || resource_name_is_native(wanted->name))
+			continue;
+		if (resource_list_find(allocatable, wanted->name) || strv_contains(reported, wanted->name))
+			continue;
+		if (known_resources_has(known, wanted->name))
 			return wanted->name;
 	}
 	return NULL;
@@ -437,7 +444,7 @@ void pod_class_subtract(const struct pod_class *class, struct resource_list *req
 	requested->n_items = kept;
 }
 
-/* Takes the class out of the idle classes: frees the class unless a pod refers to it again. */
+/* Frees a class that is not in the ring buffer, unless the class has references again. */
 static void free_if_unused(struct pod_classes *s, struct pod_class *class)
 {
 	class->idle = false;
@@ -462,12 +469,16 @@ static void remove_next_idle(struct pod_classes *s)
 
 void pod_classes_drop(struct pod_classes *s, struct pod_class *class)
 {
-	if (!class || --class->users > 0 || class->idle)
+	if (!class)
+		return;
+	class->users--;
+	if (class->users > 0 || class->idle)
 		return;
 	if (class->bytes > CLASSES_IDLE_BYTES) {
 		free_if_unused(s, class);
 		return;
 	}
+	/* Frees the place `next`, then the places after it until the class fits into CLASSES_IDLE_BYTES. */
 	remove_next_idle(s);
 	for (size_t i = 0; i < CLASSES_IDLE && s->idle_bytes + class->bytes > CLASSES_IDLE_BYTES; i++) {
 		s->next = (s->next + 1) % CLASSES_IDLE;

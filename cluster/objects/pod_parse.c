@@ -110,17 +110,15 @@ static int read_resources(const struct doc *resources, struct resource_list *req
 
 static int read_container(const struct doc *item, bool init, struct pod_request *pod, struct err *err)
 {
-	const char *restart;
+	enum container_kind kind = CONTAINER_APP;
 	struct container_request *c;
 
 	if (item->kind != DOC_MAP)
 		return err_set(err, -EINVAL, "a map is expected, not %s", doc_kind_name(item));
-	restart = doc_string(doc_get(item, "restartPolicy"));
-	c = pod_request_add(pod,
-		!init                                   ? CONTAINER_APP
-		: restart && !strcmp(restart, "Always") ? CONTAINER_SIDECAR
-							: CONTAINER_INIT,
-		doc_text(item, "name"));
+	if (init)
+		kind = !strcmp(doc_text(item, "restartPolicy"), "Always") ? CONTAINER_SIDECAR
+									  : CONTAINER_INIT;
+	c = pod_request_add(pod, kind, doc_text(item, "name"));
 	return read_resources(doc_get(item, "resources"), &c->requests, &c->limits, err);
 }
 
@@ -191,9 +189,9 @@ static enum qos_class read_qos(const struct doc *pod)
 	return QOS_UNKNOWN;
 }
 
-/* Adds a pod or template with this name; `owner` has metadata and spec. */
-static int add_stored(const struct doc *owner, const char *name, uint64_t replicas, const struct doc *task,
-	struct pod_templates *ret, struct err *err)
+/* As pod_templates_add(), without the checks of check_manifest(). */
+static int add_unvalidated(const struct doc *owner, const char *name, uint64_t replicas,
+	const struct doc *task, struct pod_templates *ret, struct err *err)
 {
 	CLEANUP(pod_template_release) struct pod_template t = {.replicas = replicas, .owner = owner};
 	struct pod_template *slot;
@@ -212,13 +210,42 @@ static int add_stored(const struct doc *owner, const char *name, uint64_t replic
 	return 0;
 }
 
+static int check_restart_policies(const struct doc *spec, const char *key, struct err *err)
+{
+	const struct doc *list = doc_get(spec, key);
+	size_t i = 0;
+
+	DOC_FOREACH_ITEM (container, list) {
+		const char *policy = doc_string(doc_get(container, "restartPolicy"));
+
+		if (policy && strcmp(policy, "Always") != 0 && strcmp(policy, "OnFailure") != 0 &&
+			strcmp(policy, "Never") != 0)
+			return err_set(err, -EINVAL,
+				"spec: %s[%zu]: restartPolicy: '%.60s' is not Always, OnFailure or Never",
+				key, i, policy);
+		i++;
+	}
+	return 0;
+}
+
+/* Checks what the API server checks in a new pod. */
+static int check_manifest(const struct doc *owner, const struct pod_request *pod, struct err *err)
+{
+	int r = check_restart_policies(doc_get(owner, "spec"), "initContainers", err);
+
+	if (r == 0)
+		r = check_restart_policies(doc_get(owner, "spec"), "containers", err);
+	return r < 0 ? r : pod_request_validate(pod, err);
+}
+
 int pod_templates_add(struct pod_templates *t, const struct doc *owner, const char *name, uint64_t replicas,
 	const struct doc *task, struct err *err)
 {
-	int r = add_stored(owner, name, replicas, task, t, err);
+	int r = add_unvalidated(owner, name, replicas, task, t, err);
 
-	return r < 0 || !pod_is_manifest(owner) ? r
-						: pod_request_validate(&t->items[t->n_items - 1].pod, err);
+	if (r < 0 || !pod_is_manifest(owner))
+		return r;
+	return check_manifest(owner, &t->items[t->n_items - 1].pod, err);
 }
 
 /* ---- resized containers */
@@ -318,12 +345,12 @@ static int apply_statuses(struct pod_request *pod, const struct doc *status, boo
 	const struct doc *apps = doc_get(status, "containerStatuses"),
 			 *inits = doc_get(status, "initContainerStatuses");
 	CLEANUP(freep) struct container_status *statuses = NULL;
-	size_t n = count_statuses(apps) + count_statuses(inits);
+	size_t max = count_statuses(apps) + count_statuses(inits), n;
 	int r = 0;
 
-	if (n == 0)
+	if (max == 0)
 		return 0;
-	statuses = xcalloc(n, sizeof(*statuses));
+	statuses = xcalloc(max, sizeof(*statuses));
 	n = add_statuses(apps, statuses);
 	n += add_statuses(inits, statuses + n);
 	qsort(statuses, n, sizeof(*statuses), by_container);
@@ -337,7 +364,7 @@ static int apply_statuses(struct pod_request *pod, const struct doc *status, boo
 	return r;
 }
 
-/* Adds to the overhead by how much the request of the spec is more than what the pod requests of its node now. */
+/* Adds to the overhead the amounts by which `spec_request` is larger than what the pod requests of its node now. */
 static void raise_to_spec(struct pod_request *pod, const struct resource_list *spec_request)
 {
 	CLEANUP(resource_list_release) struct resource_list own = {0}, more = {0};
@@ -397,8 +424,9 @@ static int add_claimed(
 	struct quantity q = {0};
 	int r;
 
-	if (!quantity || quantity->kind == DOC_NULL || times == 0 ||
-		resource_list_find(&pod->pod_requests, name))
+	if (!quantity || quantity->kind == DOC_NULL || times == 0)
+		return 0;
+	if (resource_list_find(&pod->pod_requests, name))
 		return 0;
 	r = pod_resource_parse(name, text_or_empty(quantity->text), &q, err);
 	if (r < 0)
@@ -419,14 +447,17 @@ static int add_claim_status(struct pod_request *pod, const struct doc *claim, st
 
 	if (resources && resources->kind == DOC_MAP)
 		DOC_FOREACH (item, resources)
-			r = r < 0 ? r : add_claimed(pod, item->key, item, 1, err);
+			if (r == 0)
+				r = add_claimed(pod, item->key, item, 1, err);
 	DOC_FOREACH_ITEM (item, mapping)
-		r = r < 0 ? r : add_claimed(pod, doc_text(item, "name"), doc_get(item, "quantity"), 1, err);
+		if (r == 0)
+			r = add_claimed(pod, doc_text(item, "name"), doc_get(item, "quantity"), 1, err);
 	DOC_FOREACH_ITEM (item, overhead) {
-		r = r < 0 ? r : add_claimed(pod, doc_text(item, "name"), doc_get(item, "perPod"), 1, err);
-		r = r < 0 ? r
-			  : add_claimed(pod, doc_text(item, "name"), doc_get(item, "perContainer"),
-				    n_containers, err);
+		if (r == 0)
+			r = add_claimed(pod, doc_text(item, "name"), doc_get(item, "perPod"), 1, err);
+		if (r == 0)
+			r = add_claimed(pod, doc_text(item, "name"), doc_get(item, "perContainer"),
+				n_containers, err);
 	}
 	return r;
 }
@@ -456,7 +487,7 @@ static int add_claimed_amounts(struct pod_request *pod, const struct doc *status
 int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struct err *err)
 {
 	CLEANUP(pod_templates_release) struct pod_templates t = {0};
-	int r = add_stored(pod, doc_object_name(pod), 1, NULL, &t, err);
+	int r = add_unvalidated(pod, doc_object_name(pod), 1, NULL, &t, err);
 
 	if (r < 0)
 		return r;
@@ -487,9 +518,12 @@ bool pod_priority_read(const struct doc *pod, int32_t *ret)
 	const struct doc *spec = doc_get(pod, "spec"), *given = doc_get(spec, "priority");
 	const char *class = doc_text(spec, "priorityClassName");
 	int64_t n = 0;
-	bool known = given && given->kind != DOC_NULL ? doc_int64(given, &n) == 0 && n == (int32_t)n
-						      : !*class || read_system_class(class, &n);
+	bool known;
 
+	if (given && given->kind != DOC_NULL)
+		known = doc_int64(given, &n) == 0 && n == (int32_t)n;
+	else
+		known = !*class || read_system_class(class, &n);
 	*ret = known ? (int32_t)n : 0;
 	return known;
 }

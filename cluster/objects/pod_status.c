@@ -13,7 +13,11 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-const char *const pod_stage_names[POD_STAGE_COUNT] = {"waits", "bound", "rejected", "runs", "ended"};
+const char *const pod_stage_names[POD_STAGE_COUNT] = {[POD_WAITS] = "waits",
+	[POD_BOUND] = "bound",
+	[POD_REJECTED] = "rejected",
+	[POD_RUNS] = "runs",
+	[POD_ENDED] = "ended"};
 
 void pod_status_release(struct pod_status *s)
 {
@@ -49,13 +53,13 @@ static bool has_started(const struct doc *status, const char *list)
 
 static enum pod_stage find_stage(const struct doc *status, const struct pod_status *s)
 {
-	/* The kubelet's rejectPod() writes this message. Other ends before a container has started have others: DeadlineExceeded, Evicted. */
+	/* The kubelet's rejectPod() writes this message. A pod that the kubelet ends for another reason (DeadlineExceeded, Evicted) has another message. */
 	static const char rejected[] = "Pod was rejected";
 	bool started =
 		has_started(status, "containerStatuses") || has_started(status, "initContainerStatuses");
-	bool by_kubelet = !*s->message || !strncmp(s->message, rejected, strlen(rejected));
+	bool may_be_rejection = !*s->message || !strncmp(s->message, rejected, strlen(rejected));
 
-	if (!strcmp(s->phase, "Failed") && !started && *s->reason && *s->node && by_kubelet)
+	if (!strcmp(s->phase, "Failed") && !started && *s->reason && *s->node && may_be_rejection)
 		return POD_REJECTED;
 	if (!strcmp(s->phase, "Failed") || !strcmp(s->phase, "Succeeded"))
 		return POD_ENDED;
@@ -168,9 +172,10 @@ bool pod_is_excluded(const struct doc *pod, struct excluded_pods *excluded, cons
 	const struct doc *metadata = doc_get(pod, "metadata");
 	const char *own = pod_node_name(pod);
 
-	return excluded && *own && (!node || !strcmp(own, node)) && !pod_has_ended(pod) &&
-	       excluded_pods_find(excluded, doc_text(metadata, "namespace"), doc_text(metadata, "name"),
-		       doc_text(metadata, "uid"));
+	if (!excluded || !*own || (node && strcmp(own, node) != 0) || pod_has_ended(pod))
+		return false;
+	return excluded_pods_match(excluded, doc_text(metadata, "namespace"), doc_text(metadata, "name"),
+		doc_text(metadata, "uid"));
 }
 
 bool pod_has_running_containers(const struct doc *pod)

@@ -61,7 +61,8 @@ bool pod_is_terminating(const struct doc *pod);
 /* Whether the Pod's phase is Succeeded or Failed. */
 bool pod_has_ended(const struct doc *pod);
 
-/* Whether the Pod is one of the excluded pods (NULL = none), and holds something: it is on this node (NULL = on any), and has not ended. */
+/* Whether the Pod is one of the excluded pods (NULL = none), and holds something: it is on this node (NULL = on any), and has not ended.
+ * Marks the excluded pod as found (excluded_pods_match()). */
 bool pod_is_excluded(const struct doc *pod, struct excluded_pods *excluded, const char *node);
 
 /* Whether the Pod's status reports a running container. A kubelet reports all containers as terminated before it deletes a Pod, so a deleted

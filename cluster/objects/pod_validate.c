@@ -15,7 +15,7 @@
 
 /* ---- names */
 
-/* pod_resource_parse() has accepted the name: it is a standard one, or has a domain. */
+/* Of a name that pod_resource_parse() has accepted: a native resource, or a name with a domain before the slash. */
 static bool is_resource_name(const char *name)
 {
 	const char *slash = strchr(name, '/'), *last = slash ? slash + 1 : name;
@@ -39,18 +39,25 @@ static bool can_overcommit(const char *name)
 	return resource_name_is_native(name) && !resource_name_is_hugepages(name);
 }
 
-static bool is_page_multiple(const struct resource_quantity *q)
+/* `what`: "requests" or "limits", for messages. */
+static int check_hugepages(const struct resource_quantity *q, const char *what, struct err *err)
 {
+	const char *size = q->name + strlen("hugepages-");
 	struct quantity page;
 
-	return quantity_parse(q->name + strlen("hugepages-"), &page, NULL) == 0 && page.nano > 0 &&
-	       page.nano % QTY_UNIT == 0 && q->quantity.nano % page.nano == 0;
+	if (quantity_parse(size, &page, NULL) < 0 || page.nano <= 0 || page.nano % QTY_UNIT != 0)
+		return err_set(err, -EINVAL, "%s.%.100s: '%.60s' is not a page size, such as 2Mi and 1Gi",
+			what, q->name, size);
+	if (q->quantity.nano % page.nano != 0)
+		return err_set(err, -EINVAL, "%s.%.100s is not a whole number of pages", what, q->name);
+	return 0;
 }
 
 static int check_list(const struct resource_list *list, const char *what, bool of_pod, struct err *err)
 {
 	for (size_t i = 0; i < list->n_items; i++) {
 		const struct resource_quantity *q = &list->items[i];
+		int r = 0;
 
 		if (!is_resource_name(q->name))
 			return err_set(
@@ -59,9 +66,10 @@ static int check_list(const struct resource_list *list, const char *what, bool o
 			return err_set(err, -EINVAL,
 				"%s.%.100s: only cpu, memory and hugepages can be pod-level resources", what,
 				q->name);
-		if (resource_name_is_hugepages(q->name) && !is_page_multiple(q))
-			return err_set(
-				err, -EINVAL, "%s.%.100s is not a whole number of pages", what, q->name);
+		if (resource_name_is_hugepages(q->name))
+			r = check_hugepages(q, what, err);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -108,6 +116,24 @@ static int check_resources(const struct resource_list *requests, const struct re
 
 /* ---- the pod */
 
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int check_container_names(const struct pod_request *pod, struct err *err)
+{
+	CLEANUP(freep) const char **names = xcalloc(pod->n_containers + 1, sizeof(*names));
+
+	for (size_t i = 0; i < pod->n_containers; i++)
+		names[i] = pod->containers[i].name;
+	qsort(names, pod->n_containers, sizeof(*names), compare_texts);
+	for (size_t i = 1; i < pod->n_containers; i++)
+		if (*names[i] && !strcmp(names[i - 1], names[i]))
+			return err_set(err, -EINVAL, "spec: two containers are named '%.60s'", names[i]);
+	return 0;
+}
+
 static int check_containers(const struct pod_request *pod, struct err *err)
 {
 	size_t n_init = 0;
@@ -140,7 +166,7 @@ static const struct resource_quantity *find_more(
 	return NULL;
 }
 
-/* The limits of all containers together. */
+/* The limits of all containers together: what a copy of the pod would request whose requests are the limits. */
 static void sum_limits(const struct pod_request *pod, struct resource_list *ret)
 {
 	CLEANUP(freep) struct container_request *limits = xcalloc(pod->n_containers + 1, sizeof(*limits));
@@ -161,8 +187,17 @@ static int check_pod_level(const struct pod_request *pod, struct err *err)
 	CLEANUP(resource_list_release) struct resource_list requests = {0}, limits = {0};
 	const struct resource_quantity *more;
 	size_t n_apps = 0;
+	int r;
 
 	request_of_containers(pod, &requests);
+	more = find_more(&requests, &pod->pod_limits, false);
+	if (more)
+		return err_set(err, -EINVAL,
+			"spec.resources.limits.%.100s is less than the containers request together",
+			more->name);
+	r = check_resources(&pod->pod_requests, &pod->pod_limits, true, err);
+	if (r < 0)
+		return err_wrap(err, r, "spec.resources");
 	more = find_more(&requests, &pod->pod_requests, false);
 	if (more)
 		return err_set(err, -EINVAL,
@@ -189,10 +224,9 @@ static int check_pod_level(const struct pod_request *pod, struct err *err)
 
 int pod_request_validate(const struct pod_request *pod, struct err *err)
 {
-	int r = check_containers(pod, err);
+	int r = check_container_names(pod, err);
 
-	if (r < 0 || !pod->has_pod_resources)
-		return r;
-	r = check_resources(&pod->pod_requests, &pod->pod_limits, true, err);
-	return r < 0 ? err_wrap(err, r, "spec.resources") : check_pod_level(pod, err);
+	if (r == 0)
+		r = check_containers(pod, err);
+	return r < 0 || !pod->has_pod_resources ? r : check_pod_level(pod, err);
 }

@@ -91,18 +91,21 @@ size_t reservations_parse(const struct doc *annotations, reservation_invalid_fn 
 	struct reservation ret[RESERVATIONS_MAX])
 {
 	int64_t now_s = clock_ms(CLOCK_REALTIME) / 1000;
-	size_t n = 0, n_read = 0, n_invalid = 0;
+	size_t n = 0, n_found = 0, n_invalid = 0;
 	struct err err = {""};
 
 	if (!annotations || annotations->kind != DOC_MAP)
 		return 0;
 	DOC_FOREACH (annotation, annotations) {
-		if (!reservation_id(annotation->key) || n == RESERVATIONS_MAX ||
-			n_read++ >= RESERVATIONS_READ_MAX)
+		if (!reservation_id(annotation->key) || n == RESERVATIONS_MAX)
+			continue;
+		n_found++;
+		if (n_found > RESERVATIONS_READ_MAX)
 			continue;
 		if (reservation_parse(annotation->key, text_or_empty(doc_string(annotation)), &ret[n], &err) <
 			0) {
-			if (invalid && ++n_invalid <= INVALID_NAMED)
+			n_invalid++;
+			if (invalid && n_invalid <= INVALID_NAMED)
 				invalid(&err, data);
 		} else if (ret[n].expires_s <= now_s) {
 			reservation_release(&ret[n]);
@@ -110,10 +113,11 @@ size_t reservations_parse(const struct doc *annotations, reservation_invalid_fn 
 			n++;
 		}
 	}
-	if (n_read > RESERVATIONS_READ_MAX) {
-		err_set(&err, 0, "%zu reservations: only %u are read", n_read, RESERVATIONS_READ_MAX);
-		if (invalid)
-			invalid(&err, data);
+	if (!invalid)
+		return n;
+	if (n_found > RESERVATIONS_READ_MAX) {
+		err_set(&err, 0, "%zu reservations: only %u are read", n_found, RESERVATIONS_READ_MAX);
+		invalid(&err, data);
 	} else if (n_invalid > INVALID_NAMED) {
 		err_set(&err, 0, "%zu more reservations are invalid", n_invalid - INVALID_NAMED);
 		invalid(&err, data);
@@ -123,7 +127,7 @@ size_t reservations_parse(const struct doc *annotations, reservation_invalid_fn 
 
 /* ---- printing */
 
-/* Copies what requests depend on. */
+/* Copies the members of the containers from which a pod's requests are computed. */
 static void copy_containers(const struct doc *spec, const char *list, struct doc *to)
 {
 	static const char *const members[] = {"name", "resources", "restartPolicy"};
@@ -180,7 +184,7 @@ int reservation_print(const struct reservation *r, const struct doc *object, str
 	return strbuf_error(out);
 }
 
-#define NAME_BYTES  63u  /* of a container, at most; names are not part of a pod class */
+#define NAME_BYTES  63u  /* of the longest container name: requests of a pod class have no names */
 #define FRAME_BYTES 400u /* of all other members with their keys, without the texts of the reservation */
 #define CONTAINER_BYTES \
 	90u /* {"name":"","resources":{"requests":{},"limits":{}},"restartPolicy":"Always"}, */

@@ -18,24 +18,37 @@
 
 /* ---- numbers of pods */
 
-/* A non-negative integer, else `fallback`. */
-static uint64_t read_number(const struct doc *spec, const char *key, uint64_t fallback)
+/*
+ * A whole number, `fallback` if there is none. If the member is something else, this sets `problem` and the reader continues:
+ * pod_templates_from_doc() fails if `problem` is set at the end, whatever the add_*() functions return.
+ */
+static uint64_t read_number(const struct doc *spec, const char *key, uint64_t fallback, struct err *problem)
 {
+	const struct doc *member = doc_get(spec, key);
 	uint64_t n;
 
-	return doc_uint64(doc_get(spec, key), &n) == 0 ? n : fallback;
+	if (!member || member->kind == DOC_NULL)
+		return fallback;
+	if (doc_uint64(member, &n) == 0)
+		return n;
+	if (member->kind == DOC_STRING || member->kind == DOC_NUMBER)
+		err_set(problem, 0, "%s: '%.60s' is not a whole number of 0 or more", key, member->text);
+	else
+		err_set(problem, 0, "%s: a number is expected, not %s", key, doc_kind_name(member));
+	return fallback;
 }
 
 /* A Job never runs more pods than it has completions. */
-static uint64_t read_parallelism(const struct doc *spec)
+static uint64_t read_parallelism(const struct doc *spec, struct err *problem)
 {
-	uint64_t n = read_number(spec, "parallelism", 1), completions;
+	uint64_t n = read_number(spec, "parallelism", 1, problem),
+		 completions = read_number(spec, "completions", UINT64_MAX, problem);
 
-	return doc_uint64(doc_get(spec, "completions"), &completions) == 0 && completions < n ? completions
-											      : n;
+	return completions < n ? completions : n;
 }
 
-static uint64_t times(uint64_t a, uint64_t b)
+/* UINT64_MAX if the product is larger. */
+static uint64_t multiply_capped(uint64_t a, uint64_t b)
 {
 	return a > 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
 }
@@ -43,34 +56,34 @@ static uint64_t times(uint64_t a, uint64_t b)
 /* ---- workloads with several templates */
 
 /* Adds one template. `where`: its path in the object, for errors. */
-static int add(const struct doc *template, const char *name, uint64_t replicas, const char *where,
-	struct pod_templates *ret, struct err *err)
+static int add_template(const struct doc *template, const char *name, uint64_t replicas, const char *where,
+	struct pod_templates *ret, struct err *problem)
 {
-	int r = template ? pod_templates_add(ret, template, name, replicas, NULL, err)
-			 : err_set(err, -EINVAL, "no template in it");
+	int r = template ? pod_templates_add(ret, template, name, replicas, NULL, problem)
+			 : err_set(problem, -EINVAL, "no template in it");
 
-	return r < 0 ? err_wrap(err, r, "%s", where) : 0;
+	return r < 0 ? err_wrap(problem, r, "%s", where) : 0;
 }
 
 static int add_volcano_tasks(
-	const struct doc *spec, const char *name, struct pod_templates *ret, struct err *err)
+	const struct doc *spec, const char *name, struct pod_templates *ret, struct err *problem)
 {
 	const struct doc *tasks = doc_get(spec, "tasks");
 	size_t i = 0;
 
 	if (!tasks || tasks->kind != DOC_LIST || tasks->n_items == 0)
-		return err_set(err, -EINVAL, "spec.tasks: no tasks in it");
+		return err_set(problem, -EINVAL, "spec.tasks: no tasks in it");
 	DOC_FOREACH (task, tasks) {
 		const struct doc *template = doc_get(task, "template");
 		const char *task_name = doc_string(doc_get(task, "name"));
 		int r;
 
 		if (!template)
-			return err_set(err, -EINVAL, "spec.tasks[%zu]: no template in it", i);
+			return err_set(problem, -EINVAL, "spec.tasks[%zu]: no template in it", i);
 		r = pod_templates_add(ret, template, task_name ? task_name : name,
-			read_number(task, "replicas", 1), task, err);
+			read_number(task, "replicas", 1, problem), task, problem);
 		if (r < 0)
-			return err_wrap(err, r, "spec.tasks[%zu].template", i);
+			return err_wrap(problem, r, "spec.tasks[%zu].template", i);
 		i++;
 	}
 	return 0;
@@ -78,24 +91,28 @@ static int add_volcano_tasks(
 
 /* Groups of `size` pods. The first pod of each is the leader, which may have a template of its own. */
 static int add_leader_workers(
-	const struct doc *spec, const char *name, struct pod_templates *ret, struct err *err)
+	const struct doc *spec, const char *name, struct pod_templates *ret, struct err *problem)
 {
 	const struct doc *group = doc_get(spec, "leaderWorkerTemplate"),
 			 *leader = doc_get(group, "leaderTemplate");
-	uint64_t replicas = read_number(spec, "replicas", 1), size = read_number(group, "size", 1);
+	uint64_t replicas = read_number(spec, "replicas", 1, problem),
+		 size = read_number(group, "size", 1, problem);
 	CLEANUP(freep) char *leader_name = xasprintf("%s-leader", name), *worker_name = NULL;
 	int r = 0;
 
 	if (leader)
-		r = add(leader, leader_name, replicas, "spec.leaderWorkerTemplate.leaderTemplate", ret, err);
+		r = add_template(leader, leader_name, replicas, "spec.leaderWorkerTemplate.leaderTemplate",
+			ret, problem);
 	if (r < 0 || (leader && size <= 1))
 		return r;
 	worker_name = leader ? xasprintf("%s-worker", name) : xstrdup(name);
-	return add(doc_get(group, "workerTemplate"), worker_name, times(replicas, leader ? size - 1 : size),
-		"spec.leaderWorkerTemplate.workerTemplate", ret, err);
+	return add_template(doc_get(group, "workerTemplate"), worker_name,
+		multiply_capped(replicas, leader ? size - 1 : size),
+		"spec.leaderWorkerTemplate.workerTemplate", ret, problem);
 }
 
-static int add_job_set(const struct doc *spec, const char *name, struct pod_templates *ret, struct err *err)
+static int add_job_set(
+	const struct doc *spec, const char *name, struct pod_templates *ret, struct err *problem)
 {
 	const struct doc *jobs = doc_get(spec, "replicatedJobs");
 	size_t i = 0;
@@ -103,23 +120,26 @@ static int add_job_set(const struct doc *spec, const char *name, struct pod_temp
 	DOC_FOREACH_ITEM (job, jobs) {
 		const struct doc *job_spec = doc_get(doc_get(job, "template"), "spec");
 		const char *job_name = doc_string(doc_get(job, "name"));
-		uint64_t n = times(read_number(job, "replicas", 1), read_parallelism(job_spec));
+		uint64_t n = multiply_capped(
+			read_number(job, "replicas", 1, problem), read_parallelism(job_spec, problem));
 		CLEANUP(freep)
 		char *where = xasprintf("spec.replicatedJobs[%zu].template.spec.template", i++);
-		int r = add(doc_get(job_spec, "template"), job_name ? job_name : name, n, where, ret, err);
+		int r = add_template(
+			doc_get(job_spec, "template"), job_name ? job_name : name, n, where, ret, problem);
 
 		if (r < 0)
 			return r;
 	}
-	return i > 0 ? 0 : err_set(err, -EINVAL, "spec.replicatedJobs: no jobs in it");
+	return i > 0 ? 0 : err_set(problem, -EINVAL, "spec.replicatedJobs: no jobs in it");
 }
 
 static int add_ray_cluster(
-	const struct doc *cluster, const char *path, struct pod_templates *ret, struct err *err)
+	const struct doc *cluster, const char *path, struct pod_templates *ret, struct err *problem)
 {
 	const struct doc *groups = doc_get(cluster, "workerGroupSpecs");
 	CLEANUP(freep) char *head = xasprintf("%s.headGroupSpec.template", path);
-	int r = add(doc_get(doc_get(cluster, "headGroupSpec"), "template"), "head", 1, head, ret, err);
+	int r = add_template(
+		doc_get(doc_get(cluster, "headGroupSpec"), "template"), "head", 1, head, ret, problem);
 	size_t i = 0;
 
 	DOC_FOREACH_ITEM (group, groups) {
@@ -127,15 +147,16 @@ static int add_ray_cluster(
 		const char *name = doc_string(doc_get(group, "groupName"));
 
 		if (r == 0)
-			r = add(doc_get(group, "template"), name ? name : "worker",
-				times(read_number(group, "replicas", 0), read_number(group, "numOfHosts", 1)),
-				where, ret, err);
+			r = add_template(doc_get(group, "template"), name ? name : "worker",
+				multiply_capped(read_number(group, "replicas", 0, problem),
+					read_number(group, "numOfHosts", 1, problem)),
+				where, ret, problem);
 	}
 	return r;
 }
 
 /* "pytorchReplicaSpecs" and the like: a map by the type of the replicas. */
-static int add_kubeflow_job(const struct doc *spec, struct pod_templates *ret, struct err *err)
+static int add_kubeflow_job(const struct doc *spec, struct pod_templates *ret, struct err *problem)
 {
 	static const char suffix[] = "ReplicaSpecs";
 	const struct doc *specs = NULL;
@@ -145,11 +166,11 @@ static int add_kubeflow_job(const struct doc *spec, struct pod_templates *ret, s
 			if (text_ends_with(member->key, suffix) && member->kind == DOC_MAP)
 				specs = member;
 	if (!specs)
-		return err_set(err, -EINVAL, "spec: no replica specs in it");
+		return err_set(problem, -EINVAL, "spec: no replica specs in it");
 	DOC_FOREACH (replica, specs) {
 		CLEANUP(freep) char *where = xasprintf("spec.%s.%s.template", specs->key, replica->key);
-		int r = add(doc_get(replica, "template"), replica->key, read_number(replica, "replicas", 1),
-			where, ret, err);
+		int r = add_template(doc_get(replica, "template"), replica->key,
+			read_number(replica, "replicas", 1, problem), where, ret, problem);
 
 		if (r < 0)
 			return r;
@@ -189,7 +210,7 @@ static void add_daemon_tolerations(struct doc *template)
 		{"pid-pressure", "NoSchedule"}, {"unschedulable", "NoSchedule"},
 		{"network-unavailable", "NoSchedule"} /* only in the host's network */};
 	struct doc *spec = doc_find_or_add_map(template, "spec");
-	size_t n = ARRAY_SIZE(added) - !doc_is_true(doc_get(spec, "hostNetwork"));
+	size_t n = doc_is_true(doc_get(spec, "hostNetwork")) ? ARRAY_SIZE(added) : ARRAY_SIZE(added) - 1;
 	struct doc *tolerations = doc_find_or_add_list(spec, "tolerations");
 
 	for (size_t i = 0; i < n; i++) {
@@ -224,35 +245,36 @@ static bool is_of(const char *api, const char *group)
 	return !strncmp(api, group, strlen(group));
 }
 
-/* The pods of a kind that is not Kubernetes' own. -ENOENT: another kind. */
+/* The pods of a kind that is not Kubernetes' own. -ENOENT: no kind that nrtd reads. */
 static int read_other(const struct doc *object, const char *api, const char *kind, const char *name,
-	struct pod_templates *ret, struct err *err)
+	struct pod_templates *ret, struct err *problem)
 {
 	const struct doc *spec = doc_get(object, "spec");
 
 	if (is_of(api, "batch.volcano.sh/") && !strcmp(kind, "Job"))
-		return add_volcano_tasks(spec, name, ret, err);
+		return add_volcano_tasks(spec, name, ret, problem);
 	if (is_of(api, "leaderworkerset.x-k8s.io/") && !strcmp(kind, "LeaderWorkerSet"))
-		return add_leader_workers(spec, name, ret, err);
+		return add_leader_workers(spec, name, ret, problem);
 	if (is_of(api, "jobset.x-k8s.io/") && !strcmp(kind, "JobSet"))
-		return add_job_set(spec, name, ret, err);
+		return add_job_set(spec, name, ret, problem);
 	if (is_of(api, "ray.io/") && !strcmp(kind, "RayCluster"))
-		return add_ray_cluster(spec, "spec", ret, err);
+		return add_ray_cluster(spec, "spec", ret, problem);
 	if (is_of(api, "ray.io/") && !strcmp(kind, "RayJob"))
-		return add_ray_cluster(doc_get(spec, "rayClusterSpec"), "spec.rayClusterSpec", ret, err);
+		return add_ray_cluster(doc_get(spec, "rayClusterSpec"), "spec.rayClusterSpec", ret, problem);
 	if (is_of(api, "ray.io/") && !strcmp(kind, "RayService"))
-		return add_ray_cluster(doc_get(spec, "rayClusterConfig"), "spec.rayClusterConfig", ret, err);
+		return add_ray_cluster(
+			doc_get(spec, "rayClusterConfig"), "spec.rayClusterConfig", ret, problem);
 	if (is_of(api, "kubeflow.org/v1") && text_ends_with(kind, "Job"))
-		return add_kubeflow_job(spec, ret, err);
+		return add_kubeflow_job(spec, ret, problem);
 	if (is_of(api, "kubevirt.io/"))
-		return err_set(err, -ENOENT,
+		return err_set(problem, -ENOENT,
 			"%s '%s': KubeVirt makes its pod: judge the virt-launcher pod of a machine that runs",
 			kind, name);
-	return err_set(
-		err, -ENOENT, "%s '%s' is not one of the kinds whose pods are read: " KINDS_READ, kind, name);
+	return err_set(problem, -ENOENT, "%s '%s' is not one of the kinds whose pods are read: " KINDS_READ,
+		kind, name);
 }
 
-static int read_object(const struct doc *object, struct pod_templates *ret, struct err *err)
+static int read_object(const struct doc *object, struct pod_templates *ret, struct err *problem)
 {
 	const char *kind = doc_string(doc_get(object, "kind")), *api = doc_text(object, "apiVersion");
 	const char *name = text_or_empty(doc_object_name(object));
@@ -260,9 +282,9 @@ static int read_object(const struct doc *object, struct pod_templates *ret, stru
 	const char *path = "spec.template";
 
 	if (object->kind != DOC_MAP || !kind)
-		return err_set(err, -EINVAL, "not a Kubernetes object: it has no kind");
+		return err_set(problem, -EINVAL, "not a Kubernetes object: it has no kind");
 	if (!strcmp(kind, "Pod"))
-		return pod_templates_add(ret, object, name, 1, NULL, err);
+		return pod_templates_add(ret, object, name, 1, NULL, problem);
 	if (!strcmp(kind, "CronJob")) {
 		spec = doc_get(doc_get(spec, "jobTemplate"), "spec");
 		template = doc_get(spec, "template");
@@ -271,12 +293,14 @@ static int read_object(const struct doc *object, struct pod_templates *ret, stru
 		template = doc_get(object, "template");
 		path = "template";
 	}
+	if (!template && (is_of(api, "apps/") || is_of(api, "batch/v1") || !strcmp(kind, "PodTemplate")))
+		return err_set(problem, -EINVAL, "%s '%s': no %s in it", kind, name, path);
 	if (!template)
-		return read_other(object, api, kind, name, ret, err);
-	return add(template, name,
-		!strcmp(kind, "Job") || !strcmp(kind, "CronJob") ? read_parallelism(spec)
-								 : read_number(spec, "replicas", 1),
-		path, ret, err);
+		return read_other(object, api, kind, name, ret, problem);
+	return add_template(template, name,
+		!strcmp(kind, "Job") || !strcmp(kind, "CronJob") ? read_parallelism(spec, problem)
+								 : read_number(spec, "replicas", 1, problem),
+		path, ret, problem);
 }
 
 static bool is_counted(const char *kind)
@@ -290,10 +314,11 @@ int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, 
 	const char *kind = doc_text(object, "kind");
 	const char *namespace = doc_string(doc_get(doc_get(object, "metadata"), "namespace"));
 	bool claims_volumes = doc_get(doc_get(object, "spec"), "volumeClaimTemplates");
-	int r = read_object(object, &t, err);
+	struct err problem = {""};
+	int r = read_object(object, &t, &problem);
 
-	if (r < 0)
-		return r;
+	if (r < 0 || problem.text[0])
+		return err_set(err, r < 0 ? r : -EINVAL, "%s", problem.text);
 	for (size_t i = 0; i < t.n_items; i++) {
 		t.items[i].is_counted = is_counted(kind);
 		t.items[i].one_per_node = !strcmp(kind, "DaemonSet");

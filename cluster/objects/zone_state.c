@@ -21,7 +21,7 @@ struct units {
 	uint64_t capacity, allocatable, available;
 };
 
-/* Limited so that the sum over MACHINE_MAX_NODES zones fits in 63 bits. */
+/* The whole units of an amount, limited so that the sum over MACHINE_MAX_NODES zones fits in 63 bits. */
 static uint64_t integral(qty_t amount)
 {
 	const qty_t max = INT64_MAX / MACHINE_MAX_NODES;
@@ -95,6 +95,7 @@ static int zones_init(struct zones *z, const struct zone_facts *facts, struct er
 		if (i > 0 && inv->nodes[z->order[i]].id == inv->nodes[z->order[i - 1]].id)
 			return err_set(
 				err, -EINVAL, "NUMA node %u appears twice", inv->nodes[z->order[i]].id);
+		/* Without a sum if this zone alone has too many CPUs. */
 		cpus = own > MACHINE_MAX_CPUS ? own : cpus + own;
 		if (cpus > MACHINE_MAX_CPUS)
 			return err_set(err, -ERANGE, "%llu CPUs, at most %d are supported",
@@ -115,8 +116,9 @@ static void add_cpu(struct node_state *s, unsigned id, unsigned core, unsigned n
 	cpuset_set(m->nodes[m->n_nodes - 1].cpus, id);
 }
 
-/* Adds a NUMA node. The first CPUs are reserved and the last CPUs are available; the other CPUs are added to `held`. */
-static void add_node(
+/* Adds the NUMA node of the zone at index `at`. The first CPUs are reserved and the last CPUs are available; the other CPUs are added to
+ * `held`. *next: the next CPU's id. */
+static void add_numa_node(
 	const struct zones *z, size_t at, unsigned *next, struct node_state *s, hwloc_bitmap_t held)
 {
 	const struct units u = units_of(z->inv, at, z->cpu);
@@ -158,7 +160,7 @@ static void make_machine(const struct zones *z, struct node_state *s, hwloc_bitm
 	unsigned next = 0;
 
 	for (size_t i = 0; i < z->n; i++)
-		add_node(z, z->order[i], &next, s, held);
+		add_numa_node(z, z->order[i], &next, s, held);
 	machine_derive(&s->machine);
 	copy_distances(z, &s->machine);
 }
@@ -170,25 +172,25 @@ static bool is_memory(const char *resource)
 	return !strcmp(resource, "memory") || resource_name_is_hugepages(resource);
 }
 
-/* Whether memory or hugepages are not available in some zone. The memory of hugepages does not count as memory. */
+/* Whether memory or hugepages are not available in some zone. The capacity of memory includes hugepages, the available amount does not. */
 static bool reserves_memory(const struct zones *z)
 {
 	for (size_t i = 0; i < z->n; i++) {
-		uint64_t capacity = 0, pages = 0, available = 0;
+		uint64_t memory = 0, memory_available = 0, hugepages = 0;
 
 		for (size_t r = 0; r < z->inv->n_resources; r++) {
 			struct units u = units_of(z->inv, z->order[i], (int)r);
 
 			if (resource_name_is_hugepages(z->inv->resources[r])) {
-				pages += u.capacity;
+				hugepages += u.capacity;
 				if (u.available < u.capacity)
 					return true;
-			} else if (is_memory(z->inv->resources[r])) {
-				capacity = u.capacity;
-				available = u.available;
+			} else if (!strcmp(z->inv->resources[r], "memory")) {
+				memory = u.capacity;
+				memory_available = u.available;
 			}
 		}
-		if (pages < capacity && available < capacity - pages)
+		if (hugepages < memory && memory_available < memory - hugepages)
 			return true;
 	}
 	return false;
@@ -299,13 +301,16 @@ static bool are_distances_known(const struct machine *m)
 	return true;
 }
 
-/* Sets unknown settings to values with which a kubelet starts, because the node's kubelet runs. */
+/*
+ * Sets unknown settings to values with which a kubelet starts, because the node's kubelet runs: a Topology Manager policy and
+ * full-pcpus-only are of use with the CPU manager's policy static only (zone_state_make()).
+ */
 static void make_settings(const struct zones *z, struct node_state *s)
 {
 	const struct zone_facts *f = z->facts;
 	struct settings *to = &s->settings;
 	const struct topology_manager_config *topology = f->topology ? f->topology : &z->inv->topology;
-	bool exclusive = topology->policy != TOPOLOGY_MANAGER_NONE || f->full_pcpus_only;
+	bool needs_static = topology->policy != TOPOLOGY_MANAGER_NONE || f->full_pcpus_only;
 	int memory = inventory_resource(z->inv, "memory");
 
 	to->topology = *topology;
@@ -314,14 +319,16 @@ static void make_settings(const struct zones *z, struct node_state *s)
 	to->topology.prefer_closest_numa_nodes =
 		to->topology.prefer_closest_numa_nodes && are_distances_known(&s->machine);
 	to->cpu_options.full_pcpus_only = f->full_pcpus_only;
-	to->cpu_manager = f->cpu_manager ? f->cpu_manager : exclusive ? CPU_MANAGER_STATIC : CPU_MANAGER_NONE;
-	to->memory_manager = f->memory_manager    ? f->memory_manager
-			     : reserves_memory(z) ? MEMORY_MANAGER_STATIC
-						  : MEMORY_MANAGER_NONE;
+	to->cpu_manager = f->cpu_manager;
+	if (to->cpu_manager == CPU_MANAGER_UNKNOWN)
+		to->cpu_manager = needs_static ? CPU_MANAGER_STATIC : CPU_MANAGER_NONE;
+	to->memory_manager = f->memory_manager;
+	if (to->memory_manager == MEMORY_MANAGER_UNKNOWN)
+		to->memory_manager = reserves_memory(z) ? MEMORY_MANAGER_STATIC : MEMORY_MANAGER_NONE;
+	/* Static has memory blocks, which say what pods hold. Without them all memory that is not available counts as reserved. */
 	for (size_t i = 0; i < z->n; i++) {
 		struct units u = units_of(z->inv, z->order[i], memory);
-		bool has_blocks =
-			to->memory_manager == MEMORY_MANAGER_STATIC; /* which account for held memory */
+		bool has_blocks = to->memory_manager == MEMORY_MANAGER_STATIC;
 
 		to->system_reserved_memory +=
 			(qty_t)(u.capacity - (has_blocks ? u.allocatable : u.available)) * QTY_UNIT;
@@ -470,10 +477,10 @@ static void add_cpus_of_nodes(struct machine *m)
 				cpu->socket = m->sockets[i].id;
 	}
 	machine_derive(m);
-	m->n_cores = 0;
+	m->n_cores = 0; /* unknown: above, each CPU is a core only because a CPU needs one */
 }
 
-static int add_nodes(const struct zones *z, const struct doc *zones, struct machine *m, struct err *err)
+static int add_numa_nodes(const struct zones *z, const struct doc *zones, struct machine *m, struct err *err)
 {
 	int memory = inventory_resource(z->inv, "memory");
 
@@ -494,13 +501,14 @@ static int add_nodes(const struct zones *z, const struct doc *zones, struct mach
 			add_to_socket(m, socket_of(zone), cpus);
 	}
 	add_cpus_of_nodes(m);
-	/* The nodes with CPUs have the sockets of their CPUs by now. */
+	/* machine_derive() has set the socket of each node with CPUs, from its CPUs. */
 	for (size_t i = 0; i < m->n_nodes; i++)
 		if (hwloc_bitmap_iszero(m->nodes[i].cpus))
 			m->nodes[i].socket = socket_of(find_zone(zones, m->nodes[i].id));
 	return 0;
 }
 
+/* No distances if none between two different NUMA nodes is known. */
 static void add_distances(const struct zones *z, struct machine *m)
 {
 	copy_distances(z, m);
@@ -524,7 +532,7 @@ int zone_state_known(const char *node_name, const struct zone_facts *facts, cons
 	r = zones_init(&z, facts, err);
 	if (r < 0)
 		return r;
-	r = add_nodes(&z, zones, &s.machine, err);
+	r = add_numa_nodes(&z, zones, &s.machine, err);
 	if (r < 0)
 		return r;
 	s.node_name = xstrdup(node_name);

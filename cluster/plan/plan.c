@@ -61,6 +61,7 @@ static bool is_recreated(const struct simulated_pod *p, const struct plan_option
 	return p->recreated;
 }
 
+/* The first reason why the plan must not move the pod. */
 static enum plan_fixed find_fixed(
 	const struct simulated_cluster *c, size_t pod, const struct plan_options *options)
 {
@@ -122,7 +123,9 @@ struct search {
 	 * and for all. */
 	uint64_t verdicts_limit, sets_limit;
 	uint64_t verdicts_end, sets_end;
-	uint64_t n_place_verdicts; /* for places without moves */
+	uint64_t n_place_verdicts, max_place_verdicts; /* for places without moves */
+	struct plan_reservations reservations;         /* of plan->steps; only with options->reserves */
+	size_t steps_at_failure; /* plan->n_steps when a wanted pod had no place the last time */
 };
 
 static bool reached_limit(struct search *s)
@@ -161,7 +164,7 @@ static void add_step(struct search *s, enum plan_step_kind kind, size_t pod, siz
 	plan->n_moves += kind != PLAN_START;
 	plan->cost += step->cost;
 	s->moved[pod] = true;
-	if (kind == PLAN_EVICT && p->budget)
+	if (kind == PLAN_EVICT && p->budget) /* a moved pod runs again before the next step */
 		p->budget->allowed--;
 }
 
@@ -219,14 +222,16 @@ static bool is_in_scope(
 	return !scope->numa_cpus || (held->found && hwloc_bitmap_isset(held->numa, scope->numa));
 }
 
-/* The candidates' numbers are the pods' positions on the node. *ret_freed: the CPUs that all of them free. To be released. */
+/* The pods that may leave. The candidates' numbers are the pods' positions on the node. *ret_freed: the CPUs that all candidates free
+ * together. To be released. */
 static void find_candidates(const struct search *s, const struct source_scope *scope, size_t pod,
 	struct victim_candidates *ret, qty_t *ret_freed)
 {
 	const struct simulated_node *n = &s->c->nodes[scope->node];
 	hwloc_const_bitmap_t shared = n->state.allocations.shared;
 	CLEANUP(freep) size_t *frees = xcalloc(n->n_pods + 1, sizeof(*frees));
-	size_t wanted = s->c->pods[pod].class->cpus, free = wanted;
+	size_t wanted = s->c->pods[pod].class->cpus;
+	size_t free = wanted; /* without a shared pool no CPUs are missing */
 	struct victims_place *place;
 
 	*ret = (struct victim_candidates){.node = scope->node};
@@ -315,7 +320,7 @@ static void find_sources(struct search *s, size_t pod, struct victims_search *so
 			continue;
 		if (add_source(s, &scope, pod, sources))
 			continue;
-		scope.aligned = false;
+		scope.aligned = false; /* the node-level amounts may be short */
 		add_source(s, &scope, pod, sources);
 	}
 }
@@ -340,20 +345,20 @@ enum destination {
 	TO_ANY       /* each pod of a set has a destination of its own */
 };
 
-#define MIXED_MAX    4u  /* pods of a set for which different destinations are combined */
-#define MIXED_LEAVES 32u /* combinations per set */
+#define MIXED_MAX          4u  /* pods of a set for which different destinations are combined */
+#define MIXED_COMBINATIONS 32u /* combinations per set */
 
 /* Moves of a set of pods that make room for a pod. */
 struct attempt {
 	size_t node, pod;                  /* for which room is made, and where */
 	size_t pods[PLAN_SET_MAX], n_pods; /* that leave */
 	enum destination to;
-	unsigned depth, n_leaves;
+	unsigned depth, n_combinations; /* n_combinations: of destinations that were tried to the end */
 };
 
 /*
- * Makes room for the pod by further moves, and starts the pod. These moves come before the pod's own step, when the pod still
- * runs on its node; a pod that moves to that node is judged here without it, so the plan is replayed.
+ * Makes room for the pod, which was evicted from `node`, by further moves, and starts the pod. In the plan these moves come before the
+ * pod's own step: the pod still runs on `node` then, but has been evicted when the moves are judged here. So the plan is replayed.
  */
 static bool start_in_new_room(struct search *s, size_t node, size_t pod, unsigned depth)
 {
@@ -406,7 +411,7 @@ static bool move_pods(struct search *s, struct attempt *a, size_t i)
 	size_t mark = simulated_mark(s->c), n_steps = s->plan->n_steps;
 
 	if (i == a->n_pods) {
-		a->n_leaves++;
+		a->n_combinations++;
 		return !*simulated_constraint(s->c, a->node, a->pod) &&
 		       simulated_start(s->c, a->node, a->pod);
 	}
@@ -414,13 +419,17 @@ static bool move_pods(struct search *s, struct attempt *a, size_t i)
 	if (s->moved[a->pods[i]])
 		return move_pods(s, a, i + 1);
 	for (enum destination to = 0; to < TO_ANY; to++) {
-		if ((a->to != TO_ANY && to != a->to) || (to == TO_NEW_ROOM && a->depth < 2) ||
-			(to > 0 && s->options->evict))
+		if (a->to != TO_ANY && to != a->to)
+			continue;
+		if (to == TO_NEW_ROOM && a->depth < 2)
+			continue;
+		if (s->options->evict &&
+			to != TO_OTHER_NODES) /* an eviction is the same for each destination */
 			continue;
 		if (move_pod(s, a, a->pods[i], to) && move_pods(s, a, i + 1))
 			return true;
 		revert_steps(s, n_steps, mark);
-		if (a->n_leaves >= MIXED_LEAVES || reached_limit(s))
+		if (a->n_combinations >= MIXED_COMBINATIONS || reached_limit(s))
 			return false;
 	}
 	return false;
@@ -467,8 +476,8 @@ static size_t list_pods(const struct search *s, const struct victims_found *set,
 }
 
 /*
- * Moves all pods of the set and starts the pod. The steps of a failed attempt are reverted. First all pods go to the same kind of
- * destination.
+ * Moves all pods of the set to destinations of this kind, and starts the pod. The steps of a failed attempt are reverted. Only the whole
+ * attempt for the wanted pod is replayed: attempts for moved pods are parts of that attempt.
  */
 static bool try_set(
 	struct search *s, const struct victims_found *set, size_t pod, enum destination to, unsigned depth)
@@ -478,7 +487,9 @@ static bool try_set(
 	bool done;
 
 	a.n_pods = list_pods(s, set, a.pods);
-	if (to == TO_ANY ? a.n_pods < 2 || a.n_pods > MIXED_MAX : to == TO_NEW_ROOM && depth < 2)
+	if (to == TO_ANY && (a.n_pods < 2 || a.n_pods > MIXED_MAX))
+		return false;
+	if (to == TO_NEW_ROOM && depth < 2)
 		return false;
 	if (pod == s->wanted)
 		s->needs_replay = false;
@@ -498,13 +509,12 @@ static bool try_set(
 static bool make_room(struct search *s, size_t pod, unsigned depth)
 {
 	size_t max_moves = s->options->max_moves;
-	CLEANUP(victims_search_release)
-	struct victims_search sources = {.max_pods = max_moves == 0             ? 1
-						     : max_moves < PLAN_SET_MAX ? max_moves
-										: PLAN_SET_MAX};
+	CLEANUP(victims_search_release) struct victims_search sources = {.max_pods = PLAN_SET_MAX};
 	struct victims_found set;
 	bool done = false;
 
+	if (max_moves < PLAN_SET_MAX)
+		sources.max_pods = max_moves > 0 ? max_moves : 1; /* 0 would be no limit */
 	find_sources(s, pod, &sources);
 	while (!done && sources.n_heap > 0 && !reached_limit(s) &&
 		victims_search_next(&sources, &s->n_sets, s->sets_limit, &set)) {
@@ -523,7 +533,7 @@ static uint64_t half_of_rest(uint64_t now, uint64_t end)
 	return now < end ? (end - now + 1) / 2 : 0;
 }
 
-/* Starts the pod where a kubelet admits it. */
+/* Starts the pod where a kubelet admits it. The verdicts have a limit of their own, and do not shorten the search for moves. */
 static bool start_without_moves(struct search *s, size_t pod)
 {
 	size_t place = simulated_reserved_node(s->c, pod);
@@ -572,21 +582,24 @@ static bool reserve_steps(struct plan_reservations *reservations, const struct p
 }
 
 /* Whether a pod with the same requests and constraints was found to have no place, and nothing has changed since. */
-static bool is_known_unplaceable(const struct search *s, size_t pod, size_t steps_at_failure)
+static bool is_known_unplaceable(const struct search *s, size_t pod)
 {
 	const struct plan *plan = s->plan;
 	const struct simulated_pod *p = &s->c->pods[pod], *failed;
 
-	if (plan->n_unplaced == 0 || plan->n_steps != steps_at_failure)
+	if (plan->n_unplaced == 0 || plan->n_steps != s->steps_at_failure)
 		return false;
 	failed = &s->c->pods[plan->unplaced[plan->n_unplaced - 1]];
 	return failed->class == p->class && failed->constraints == p->constraints &&
 	       failed->priority == p->priority && simulated_reserved_node(s->c, pod) == SIMULATED_NOWHERE;
 }
 
+/* Whether the node's pods request more CPUs, memory or hugepages than the node has. */
 static bool is_overcommitted(const struct simulated_node *n)
 {
-	for (size_t i = 0; n->info->allocatable.n_items > 0 && i < n->requested.n_items; i++) {
+	if (n->info->allocatable.n_items == 0) /* the amounts are not known */
+		return false;
+	for (size_t i = 0; i < n->requested.n_items; i++) {
 		const struct resource_quantity *wanted = &n->requested.items[i];
 		const struct resource_quantity *own = resource_list_find(&n->info->allocatable, wanted->name);
 
@@ -598,83 +611,106 @@ static bool is_overcommitted(const struct simulated_node *n)
 }
 
 /* A scheduler does not bind a pod to a node without room, but users do, and the kubelet rejects such a pod. */
-static void leave_overcommitted(struct simulated_cluster *c)
+static void set_aside_overcommitted(struct simulated_cluster *c)
 {
 	for (size_t i = 0; i < c->n_nodes; i++)
 		if (c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE && is_overcommitted(&c->nodes[i]))
 			c->nodes[i].obstacle = SIMULATED_OVERCOMMITTED;
 }
 
-/* For the search for moves, in all. */
-static uint64_t count_verdicts(const struct simulated_cluster *c)
+/* How many verdicts the search for moves may take for all wanted pods. */
+static uint64_t max_verdicts(const struct simulated_cluster *c)
 {
 	uint64_t of_nodes = (uint64_t)PLAN_VERDICTS_PER_NODE * c->n_nodes;
 
 	return of_nodes > PLAN_VERDICTS ? of_nodes : PLAN_VERDICTS;
 }
 
+/* Counts the pods on nodes by what makes them fixed. `highest`: the wanted pod of the highest priority; SIMULATED_NOWHERE = there is no
+ * wanted pod. */
+static void count_fixed(const struct simulated_cluster *c, size_t highest, const struct plan_options *options,
+	size_t ret[PLAN_FIXED_COUNT])
+{
+	for (size_t i = 0; i < c->n_pods; i++) {
+		enum plan_fixed fixed = find_fixed(c, i, options);
+
+		if (fixed == PLAN_MOVABLE && highest != SIMULATED_NOWHERE &&
+			has_higher_priority(c, i, highest, options))
+			fixed = PLAN_FIXED_PRIORITY;
+		if (c->pods[i].node != SIMULATED_NOWHERE)
+			ret[fixed]++;
+	}
+}
+
+/* Adds the steps that place the wanted pod; or adds the pod to the pods that are left out, or have no place. */
+static void plan_pod(struct search *s, size_t pod)
+{
+	struct plan *plan = s->plan;
+	bool has_verdicts_left = s->n_place_verdicts <= s->max_place_verdicts;
+	size_t n_steps = plan->n_steps, mark = simulated_mark(s->c);
+
+	if (s->options->reserves && plan_reservations_too_large(&s->c->pods[pod])) {
+		plan->left_out[plan->n_left_out++] = pod;
+		return;
+	}
+	if (!has_verdicts_left || is_known_unplaceable(s, pod) || !place_wanted(s, pod)) {
+		plan->n_not_searched += !has_verdicts_left;
+		s->steps_at_failure = plan->n_steps;
+		plan->unplaced[plan->n_unplaced++] = pod;
+		return;
+	}
+	if (s->options->reserves && !reserve_steps(&s->reservations, plan, n_steps)) {
+		revert_steps(s, n_steps, mark);
+		plan->left_out[plan->n_left_out++] = pod;
+		return;
+	}
+	plan->n_placed++;
+}
+
+static void plan_search_release(struct search *s)
+{
+	plan_reservations_release(&s->reservations);
+	free(s->moved);
+	free(s->excluded);
+}
+
 void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted,
 	const struct plan_options *options, struct plan *ret)
 {
-	CLEANUP(freep) bool *moved = NULL, *excluded = NULL;
-	CLEANUP(plan_reservations_release) struct plan_reservations reservations = {0};
+	CLEANUP(plan_search_release)
 	struct search s = {.c = c,
 		.options = options,
 		.plan = ret,
-		.verdicts_end = c->n_verdicts + count_verdicts(c),
-		.sets_end = PLAN_SETS};
-	const uint64_t place_verdicts =
-		options->place_verdicts > 0 ? options->place_verdicts : PLAN_PLACE_VERDICTS;
-	size_t steps_at_failure = 0, highest = 0;
+		.verdicts_end = c->n_verdicts + max_verdicts(c),
+		.sets_end = PLAN_SETS,
+		.max_place_verdicts =
+			options->place_verdicts > 0 ? options->place_verdicts : PLAN_PLACE_VERDICTS};
+	size_t highest = SIMULATED_NOWHERE;
 
-	leave_overcommitted(c);
+	set_aside_overcommitted(c);
 	simulated_apply_reservations(c, wanted, n_wanted);
 	if (options->reserves)
-		plan_reservations_init(&reservations, c);
-	s.moved = moved = xcalloc(c->n_pods + 1, sizeof(*moved));
-	s.excluded = excluded = xcalloc(c->n_nodes + 1, sizeof(*excluded));
+		plan_reservations_init(&s.reservations, c);
+	s.moved = xcalloc(c->n_pods + 1, sizeof(*s.moved));
+	s.excluded = xcalloc(c->n_nodes + 1, sizeof(*s.excluded));
 	*ret = (struct plan){.n_wanted = n_wanted,
 		.unplaced = xcalloc(n_wanted + 1, sizeof(*ret->unplaced)),
 		.left_out = xcalloc(n_wanted + 1, sizeof(*ret->left_out))};
 	for (size_t i = 0; i < n_wanted; i++) {
-		moved[wanted[i]] = true;
-		if (c->pods[wanted[i]].priority > c->pods[wanted[highest]].priority)
-			highest = i;
+		s.moved[wanted[i]] = true;
+		if (highest == SIMULATED_NOWHERE || c->pods[wanted[i]].priority > c->pods[highest].priority)
+			highest = wanted[i];
 	}
-	for (size_t i = 0; i < c->n_pods; i++) {
-		enum plan_fixed fixed = find_fixed(c, i, options);
-
-		if (fixed == PLAN_MOVABLE && n_wanted > 0 &&
-			has_higher_priority(c, i, wanted[highest], options))
-			fixed = PLAN_FIXED_PRIORITY;
-		if (c->pods[i].node != SIMULATED_NOWHERE)
-			ret->fixed[fixed]++;
-	}
+	count_fixed(c, highest, options, ret->fixed);
 	for (size_t i = 0; i < n_wanted; i++) {
-		bool searched = s.n_place_verdicts <= place_verdicts;
-		size_t n_steps = ret->n_steps, mark = simulated_mark(c);
-
-		if (options->reserves && plan_reservations_too_large(&c->pods[wanted[i]])) {
-			ret->left_out[ret->n_left_out++] = wanted[i];
-			continue;
-		}
-		if (searched && !is_known_unplaceable(&s, wanted[i], steps_at_failure) &&
-			place_wanted(&s, wanted[i])) {
-			if (!options->reserves || reserve_steps(&reservations, ret, n_steps)) {
-				ret->n_placed++;
-			} else {
-				revert_steps(&s, n_steps, mark);
-				ret->left_out[ret->n_left_out++] = wanted[i];
-			}
-			continue;
-		}
-		ret->n_not_searched += !searched;
-		steps_at_failure = ret->n_steps;
-		ret->unplaced[ret->n_unplaced++] = wanted[i];
+		simulated_show_progress(c, "pods planned", i, n_wanted);
+		plan_pod(&s, wanted[i]);
 	}
 	ret->gave_up = ret->gave_up || ret->n_not_searched > 0;
-	ret->outcome = ret->n_placed + ret->n_left_out == n_wanted && (ret->n_placed > 0 || n_wanted == 0)
-			       ? PLAN_FULL
-		       : ret->n_placed > 0 ? PLAN_PARTIAL
-					   : PLAN_NONE;
+	if (ret->n_placed == 0 && n_wanted > 0)
+		ret->outcome = PLAN_NONE;
+	else if (ret->n_placed + ret->n_left_out == n_wanted)
+		ret->outcome = PLAN_FULL;
+	else
+		ret->outcome = PLAN_PARTIAL;
 }

@@ -83,8 +83,8 @@ struct plan {
 	size_t *unplaced;               /* wanted pods without a place */
 	size_t n_unplaced;
 	size_t n_not_searched; /* the last of these: the search reached its limit before them */
-	/* Wanted pods without steps because the Nodes could not hold the reservations that these need. They do not count for the outcome: a tenant's
-	 * pod must not stop the plan for the others. */
+	/* Wanted pods without steps, because the Nodes could not hold the reservations of the steps. They do not count for the outcome: a tenant's
+	 * pod must not stop the plan for the other pods. */
 	size_t *left_out;
 	size_t n_left_out;
 };

@@ -28,8 +28,8 @@ bool plan_reservations_too_large(const struct simulated_pod *pod);
 
 /*
  * Adds the reservation of a pod that is to start on the node, unless the pod needs none: it starts nowhere (SIMULATED_NOWHERE), or no
- * kubelet has to align it. False, and no change, if the Node cannot hold the reservation: it has RESERVATIONS_MAX of them, or too many
- * bytes. plan_reservations_remove() takes back what was added.
+ * kubelet has to align it. False, and no change, if the Node cannot hold the reservation: it would have more than RESERVATIONS_MAX, or too many
+ * bytes. plan_reservations_remove() removes the reservation again.
  */
 bool plan_reservations_add(struct plan_reservations *r, size_t pod, size_t node);
 void plan_reservations_remove(struct plan_reservations *r, size_t pod, size_t node);

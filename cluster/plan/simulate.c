@@ -94,7 +94,8 @@ static struct simulated_amounts measure(
 
 /* ---- pods */
 
-/* `anyway`: the kubelet would reject the pod in this order also without the change. */
+/* Starts the pod again on its node, and counts what changes for the pod. `anyway`: without the change the kubelet would reject the
+ * pod, too, if all pods of the node were admitted again. */
 static void start_again(struct simulated_cluster *c, struct simulation *s, size_t node, size_t pod,
 	size_t before, bool anyway)
 {
@@ -109,9 +110,12 @@ static void start_again(struct simulated_cluster *c, struct simulation *s, size_
 	}
 	rejects = answer == KUBELET_REJECTS;
 	s->nodes[node].n_rejected_anyway += rejects && anyway;
-	reason = unreadable               ? xstrdup("the pod's requests cannot be read")
-		 : s->nodes[node].problem ? xstrdup(s->nodes[node].problem)
-					  : simulated_explain(c, node, pod);
+	if (unreadable)
+		reason = xstrdup("the pod's requests cannot be read");
+	else if (s->nodes[node].problem)
+		reason = xstrdup(s->nodes[node].problem);
+	else
+		reason = simulated_explain(c, node, pod);
 	simulation_count_lost(s, c, pod, node, answer, before,
 		xasprintf("%s%s", rejects && anyway ? "also without the change: " : "", reason));
 }
@@ -133,7 +137,7 @@ static int empty_node(
 	r = simulation_change_settings(options, state, &change, err);
 	r = r < 0 ? r : projected_state_empty(state, err);
 	if (r < 0) {
-		simulated_begin_state(c, n);
+		simulated_begin_state(c, n); /* the allocations of the state have been released */
 		return r;
 	}
 	r = simulation_derive_node(c, n, err);
@@ -143,8 +147,8 @@ static int empty_node(
 	return 0;
 }
 
-/* Which of the node's pods the kubelet would reject if they ended and were admitted again without any change: other pods may get
- * their places. */
+/* Which of the node's pods the kubelet would reject if all of them ended and were admitted again without any change: an earlier pod may
+ * get what a later pod needs. Leaves the cluster as it was. */
 static bool *find_rejected_anyway(struct simulated_cluster *c, size_t node, const size_t *pods, size_t n_pods)
 {
 	bool *ret = xcalloc(n_pods + 1, sizeof(*ret));
@@ -153,13 +157,13 @@ static bool *find_rejected_anyway(struct simulated_cluster *c, size_t node, cons
 	for (size_t i = 0; i < n_pods; i++)
 		simulated_evict(c, pods[i]);
 	for (size_t i = 0; i < n_pods; i++)
-		ret[i] = !c->pods[pods[i]].unreadable && !simulated_start(c, node, pods[i]) &&
-			 simulated_judge(c, node, pods[i]).answer == KUBELET_REJECTS;
+		if (!c->pods[pods[i]].unreadable && !simulated_start(c, node, pods[i]))
+			ret[i] = simulated_judge(c, node, pods[i]).answer == KUBELET_REJECTS;
 	simulated_undo(c, mark);
 	return ret;
 }
 
-/* A node that cannot be simulated has no pods afterwards, and nothing is known about it. */
+/* A node that cannot be simulated has no pods afterwards, and an obstacle. */
 static void change_node(struct simulated_cluster *c, size_t node, const struct simulate_options *options,
 	struct simulation *s)
 {
@@ -208,7 +212,9 @@ static void displaced_release(struct displaced *d)
 	free(d->items);
 }
 
-static void empty_lost_node(struct simulated_cluster *c, size_t node, struct displaced *d)
+/* Ends the node's pods, and adds to `d` those that start on other nodes: not pods of DaemonSets, static pods and pods that end anyway, nor
+ * pods that cannot be judged. */
+static void empty_gone_node(struct simulated_cluster *c, size_t node, struct displaced *d)
 {
 	struct simulated_node *n = &c->nodes[node];
 	size_t n_pods = n->n_pods;
@@ -242,7 +248,7 @@ static void explained_release(struct explained *e)
 	free(e->text);
 }
 
-static char *print_reasons(const struct simulated_reasons *reasons)
+static char *print_reasons(const struct node_reasons *reasons)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
 
@@ -255,15 +261,17 @@ static char *print_reasons(const struct simulated_reasons *reasons)
 	return xstrdup(text.text);
 }
 
+/* Why no node takes the pod. `last`: the reasons of the pod before, which are used again for an equal pod. */
 static char *explain_no_place(
 	struct simulated_cluster *c, size_t pod, const bool *gone, struct explained *last)
 {
 	const struct simulated_pod *p = &c->pods[pod];
-	CLEANUP(simulated_reasons_release) struct simulated_reasons reasons = {0};
+	CLEANUP(node_reasons_release) struct node_reasons reasons = {0};
 
 	if (last->class == p->class && last->constraints == p->constraints &&
 		last->version == c->placement_version)
 		return xstrdup(last->text);
+	/* Beyond the limit the text has no reasons. */
 	if (last->n_verdicts + c->n_nodes <= EXPLAINED_MAX) {
 		simulated_reasons_find(c, pod, gone, &reasons);
 		last->n_verdicts += c->n_nodes;
@@ -282,24 +290,25 @@ static void place_displaced(struct simulated_cluster *c, struct displaced *d, st
 	CLEANUP(freep) bool *gone = xcalloc(c->n_nodes + 1, sizeof(*gone));
 
 	for (size_t i = 0; i < c->n_nodes; i++)
-		gone[i] = s->nodes[i].without;
+		gone[i] = s->nodes[i].is_gone;
 	vec_sort(d->items, d->n_items, sizeof(*d->items), compare_priorities, c);
 	for (size_t i = 0; i < d->n_items; i++) {
-		const struct displaced_pod *r = &d->items[i];
-		size_t place = simulated_find_place(c, r->pod, gone);
+		const struct displaced_pod *item = &d->items[i];
+		size_t pod = item->pod, place = simulated_find_place(c, pod, gone);
 
-		if (place != SIMULATED_NOWHERE && simulated_start(c, place, r->pod)) {
-			simulation_add_event(s, SIMULATED_MOVED, c, r->pod, r->node, r->before, xstrdup(""));
+		if (place != SIMULATED_NOWHERE && simulated_start(c, place, pod)) {
+			simulation_add_event(
+				s, SIMULATED_MOVED, c, pod, item->node, item->before, xstrdup(""));
 			continue;
 		}
-		s->nodes[r->node].n_rejected++;
-		simulation_add_event(s, SIMULATED_NO_PLACE, c, r->pod, r->node, r->before,
-			explain_no_place(c, r->pod, gone, &explained));
+		s->nodes[item->node].n_rejected++;
+		simulation_add_event(s, SIMULATED_NO_PLACE, c, pod, item->node, item->before,
+			explain_no_place(c, pod, gone, &explained));
 	}
 }
 
 /* Marks the nodes of --without-node. */
-static int mark_lost_nodes(const struct simulated_cluster *c, const struct simulate_options *options,
+static int mark_gone_nodes(const struct simulated_cluster *c, const struct simulate_options *options,
 	struct simulation *s, struct err *err)
 {
 	for (size_t i = 0; i < options->n_without; i++) {
@@ -307,13 +316,14 @@ static int mark_lost_nodes(const struct simulated_cluster *c, const struct simul
 
 		if (node == SIMULATED_NOWHERE)
 			return err_set(err, -EINVAL, "no such node: '%.60s'", options->without[i]);
-		s->nodes[node].without = true;
+		s->nodes[node].is_gone = true;
 	}
 	return 0;
 }
 
 /* ---- the loss of each node alone */
 
+/* The pods of the node end and start on other nodes, as far as these take them. The caller reverts the changes of the cluster. */
 static void lose_node(struct simulated_cluster *c, struct simulation *s, size_t node, bool *gone,
 	struct explained *explained)
 {
@@ -322,7 +332,7 @@ static void lose_node(struct simulated_cluster *c, struct simulation *s, size_t 
 
 	loss->node = node;
 	gone[node] = true;
-	empty_lost_node(c, node, &displaced);
+	empty_gone_node(c, node, &displaced);
 	vec_sort(displaced.items, displaced.n_items, sizeof(*displaced.items), compare_priorities, c);
 	for (size_t i = 0; i < displaced.n_items; i++) {
 		size_t pod = displaced.items[i].pod, place = simulated_find_place(c, pod, gone);
@@ -345,10 +355,11 @@ void simulate_losses(struct simulated_cluster *c, struct simulation *s)
 	CLEANUP(freep) bool *gone = xcalloc(c->n_nodes + 1, sizeof(*gone));
 
 	for (size_t i = 0; i < c->n_nodes; i++)
-		gone[i] = s->nodes[i].without;
+		gone[i] = s->nodes[i].is_gone;
 	for (size_t i = 0; i < c->n_nodes; i++) {
 		size_t mark = simulated_mark(c);
 
+		simulated_show_progress(c, "losses of nodes simulated", i, c->n_nodes);
 		if (gone[i] || !c->nodes[i].info->has_object || c->nodes[i].obstacle != SIMULATED_NO_OBSTACLE)
 			continue;
 		lose_node(c, s, i, gone, &explained);
@@ -377,12 +388,14 @@ size_t simulation_count_actions(const struct simulation *s)
 
 /* ---- all nodes */
 
-/* A machine that does not exist yet has nothing before. */
+/* Sets what the nodes have before the change, and which are added or unusable. Before the change an added machine has nothing. */
 static void measure_before(struct simulated_cluster *c, const struct simulate_options *options,
 	size_t n_before, struct simulation *s)
 {
-	for (size_t i = 0; i < n_before; i++)
+	for (size_t i = 0; i < n_before; i++) {
+		simulated_show_progress(c, "nodes measured before the change", i, n_before);
 		s->nodes[i].before = measure(c, i, options->shape);
+	}
 	for (size_t i = n_before; i < c->n_nodes; i++) {
 		s->nodes[i].added = true;
 		s->nodes[i].before.known = true;
@@ -396,9 +409,11 @@ static void measure_before(struct simulated_cluster *c, const struct simulate_op
 static void measure_after(
 	struct simulated_cluster *c, const struct simulate_options *options, struct simulation *s)
 {
-	for (size_t i = 0; i < c->n_nodes; i++)
-		if (!s->nodes[i].without)
+	for (size_t i = 0; i < c->n_nodes; i++) {
+		simulated_show_progress(c, "nodes measured after the change", i, c->n_nodes);
+		if (!s->nodes[i].is_gone)
 			s->nodes[i].after = measure(c, i, options->shape);
+	}
 	simulation_place_copies(c, options, s, true);
 }
 
@@ -416,7 +431,7 @@ static char *find_proposed(const struct simulate_options *options)
 	return NULL;
 }
 
-/* Sets how pods could crash or hang the kubelets that are changed or added. */
+/* Sets the first hazard of each kubelet that is changed or added: how pods could crash or hang the kubelet. */
 static void set_hazards(const struct simulated_cluster *c, struct simulation *s)
 {
 	for (size_t i = 0; i < s->n_nodes; i++) {
@@ -450,17 +465,19 @@ int simulate(struct simulated_cluster *c, const struct simulate_options *options
 		return r;
 	s.nodes = xcalloc(c->n_nodes + 1, sizeof(*s.nodes));
 	s.n_nodes = c->n_nodes;
-	r = mark_lost_nodes(c, options, &s, err);
+	r = mark_gone_nodes(c, options, &s, err);
 	if (r < 0)
 		return r;
 	measure_before(c, options, n_before, &s);
-	for (size_t i = 0; i < n_before; i++)
-		if (s.nodes[i].without && c->nodes[i].info->has_object)
-			empty_lost_node(c, i, &displaced);
+	for (size_t i = 0; i < n_before; i++) {
+		simulated_show_progress(c, "nodes simulated", i, n_before);
+		if (s.nodes[i].is_gone && c->nodes[i].info->has_object)
+			empty_gone_node(c, i, &displaced);
 		else if (options->restart && c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE)
 			simulation_restart_node(c, i, options, &s);
 		else if (is_changed(c, options, i))
 			change_node(c, i, options, &s);
+	}
 	place_displaced(c, &displaced, &s);
 	measure_after(c, options, &s);
 	set_hazards(c, &s);
@@ -500,9 +517,14 @@ size_t simulation_count_left_alone(const struct simulation *s, const struct simu
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->n_nodes; i++)
-		n += c->nodes[i].obstacle != SIMULATED_NO_OBSTACLE &&
-		     c->nodes[i].obstacle != SIMULATED_NOT_SELECTED && !s->nodes[i].changed &&
-		     (!s->nodes[i].without || c->nodes[i].obstacle == SIMULATED_NO_PODS);
+	for (size_t i = 0; i < s->n_nodes; i++) {
+		enum simulated_obstacle obstacle = c->nodes[i].obstacle;
+
+		if (obstacle == SIMULATED_NO_OBSTACLE || obstacle == SIMULATED_NOT_SELECTED ||
+			s->nodes[i].changed)
+			continue;
+		/* The loss of a node needs only its pods, no verdicts of its kubelet. */
+		n += !s->nodes[i].is_gone || obstacle == SIMULATED_NO_PODS;
+	}
 	return n;
 }

@@ -43,7 +43,7 @@ struct simulated_change {
 	size_t n_rejected_anyway;     /* of n_rejected: also if they were admitted again without the change */
 	size_t n_wider, n_narrower;   /* pods on more NUMA nodes than before, and on fewer */
 	bool changed;                 /* the node's kubelet has admitted the pods again */
-	bool without;                 /* the node is gone */
+	bool is_gone;                 /* the command names the node with --without-node */
 	bool added;                   /* the machine does not exist yet */
 	bool unusable;                /* not ready or cordoned: the totals omit the node */
 	char *problem;                /* why the node could not be simulated; NULL = it could */

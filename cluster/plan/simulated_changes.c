@@ -132,13 +132,14 @@ static void reduce_allocatable(struct simulated_node *n, const char *resource, q
 	resource_list_set(&n->info->allocatable, resource, q);
 }
 
-/* The kubelet reserves whole CPUs, and subtracts what is configured from the Node's allocatable. */
+/* What the kubelet subtracts from the Node's allocatable CPUs: the listed CPUs, or the configured amount, of which the kubelet reserves
+ * whole CPUs. With unknown settings, the reserved CPUs. */
 static qty_t reserved_cpu(const struct node_state *state)
 {
 	const struct settings *s = &state->settings;
 	bool listed = s->reserved_system_cpus && !hwloc_bitmap_iszero(s->reserved_system_cpus);
 
-	if (s->reserved_cpu_known && !listed)
+	if (s->reserved_known && !listed)
 		return s->kube_reserved_cpu + s->system_reserved_cpu;
 	return (qty_t)cpuset_size(listed ? s->reserved_system_cpus : state->reserved.cpus) * QTY_UNIT;
 }
@@ -168,12 +169,14 @@ int simulation_change_settings(const struct simulate_options *options, struct no
 	if (r < 0)
 		return r;
 	r = settings_change_memory(state, &ret->changes, err);
+	/* CPUs that were observed as reserved say nothing about changed settings. */
 	if (r == 0 && options->n_settings > 0)
 		r = node_start_check(state,
 			state->reserved.observed && !ret->changes.reserved_cpus ? state->reserved.cpus : NULL,
 			err);
 	if (r < 0)
 		return r;
+	/* Else node_derive() would take the reserved CPUs from the kubelet's earlier allocatable CPUs. */
 	if (ret->changes.reserved_cpus && state->allocatable_cpus)
 		hwloc_bitmap_zero(state->allocatable_cpus);
 	return 0;
@@ -189,6 +192,7 @@ int simulation_derive_node(struct simulated_cluster *c, struct simulated_node *n
 	inventory_release(&state->inventory);
 	inventory_init(&state->inventory);
 	r = node_derive(&config, state, NULL, err);
+	/* Also after a failure: n->state must not borrow what has been released. */
 	simulated_begin_state(c, n);
 	return r;
 }

@@ -137,7 +137,7 @@ static void discard_admission(struct simulated_cluster *c)
 	*slot = c->admissions[--c->n_admissions];
 }
 
-/* Makes place for the node's admission. */
+/* Counts the node's admission, and discards other admissions until there is room for it. */
 static void keep_admission(struct simulated_cluster *c, size_t node)
 {
 	struct simulated_node *n = &c->nodes[node];
@@ -170,6 +170,7 @@ void simulated_require_alignment(struct simulated_cluster *c)
 	}
 }
 
+/* The admission of the node's state, with its amounts; made if it is not kept. */
 static struct node_admission *admission_of(struct simulated_cluster *c, size_t node)
 {
 	CLEANUP(resource_list_release) struct resource_list requestable = {0};
@@ -200,7 +201,7 @@ static const char *find_absent(
 	for (size_t i = 0; i < class->wanted.n_items; i++) {
 		const struct resource_quantity *q = &class->wanted.items[i];
 
-		if (q->quantity.nano > 0 && !resource_list_find(&n->info->allocatable, q->name) &&
+		if (q->quantity.nano > 0 && !node_info_has_in_status_only(n->info, q->name) &&
 			node_admission_devices(a, q->name) == DEVICES_ABSENT)
 			return q->name;
 	}
@@ -221,12 +222,13 @@ static bool is_judged(const struct simulated_node *n, const struct pod_class *cl
 	return n->obstacle == SIMULATED_NO_OBSTACLE && !class->too_large && !class->pod.has_claims;
 }
 
+/* simulated_judge() without the cache. */
 static struct verdict judge(struct simulated_cluster *c, size_t node, const struct pod_class *class)
 {
 	struct simulated_node *n = &c->nodes[node];
 	struct verdict v = {.answer = KUBELET_UNKNOWN};
 	struct node_admission *a;
-	struct admission admission;
+	struct kubelet_verdict kubelet;
 
 	if (!is_judged(n, class))
 		return v;
@@ -234,16 +236,17 @@ static struct verdict judge(struct simulated_cluster *c, size_t node, const stru
 		return (struct verdict){.answer = KUBELET_REJECTS};
 	c->n_verdicts++;
 	a = admission_of(c, node);
-	node_admission_judge(a, &class->pod, &admission);
-	v.answer = admission.answer;
+	node_admission_judge(a, &class->pod, &kubelet);
+	v.answer = kubelet.answer;
 	if (v.answer == KUBELET_ADMITS)
 		v.answer = check_devices(a, n, class);
 	if (v.answer == KUBELET_ADMITS)
-		verdict_score(&c->distances, a, &n->state.inventory, class, &admission.managers,
+		verdict_score(&c->distances, a, &n->state.inventory, class, &kubelet,
 			STRATEGY_LEAST_NUMA_NODES, &v);
 	return v;
 }
 
+/* c->cache has one place for each hash: a verdict replaces an earlier one with the same hash. */
 struct verdict simulated_judge(struct simulated_cluster *c, size_t node, size_t pod)
 {
 	const struct pod_class *class = c->pods[pod].class;
@@ -278,7 +281,7 @@ enum kubelet_answer simulated_judge_without(
 	CLEANUP(resource_list_release) struct resource_list returned = {0}, requestable = {0};
 	CLEANUP(node_admission_release) struct node_admission a = {0};
 	CLEANUP(projected_state_release) struct projected_state o = {0};
-	struct admission admission;
+	struct kubelet_verdict kubelet;
 	size_t leaving = 0;
 
 	for (size_t i = 0; i < n->n_pods; i++)
@@ -295,9 +298,9 @@ enum kubelet_answer simulated_judge_without(
 	requestable_amounts(&n->info->allocatable, &n->requested, &returned, &requestable);
 	node_admission_init(&a, &o.state);
 	node_admission_limit(&a, &requestable);
-	node_admission_judge(&a, &class->pod, &admission);
+	node_admission_judge(&a, &class->pod, &kubelet);
 	c->n_verdicts++;
-	return admission.answer == KUBELET_ADMITS ? check_devices(&a, n, class) : admission.answer;
+	return kubelet.answer == KUBELET_ADMITS ? check_devices(&a, n, class) : kubelet.answer;
 }
 
 size_t simulated_find_place(struct simulated_cluster *c, size_t pod, const bool *excluded)
@@ -311,12 +314,13 @@ size_t simulated_find_place(struct simulated_cluster *c, size_t pod, const bool 
 		if (!simulated_is_usable(c, i, pod, excluded))
 			continue;
 		v = simulated_judge(c, i, pod);
-		if (v.answer != KUBELET_ADMITS ||
-			(best != SIMULATED_NOWHERE &&
-				!verdict_is_better(&v, c->nodes[i].name, &best_verdict, c->nodes[best].name)))
+		if (v.answer != KUBELET_ADMITS)
 			continue;
-		best = i;
-		best_verdict = v;
+		if (best == SIMULATED_NOWHERE ||
+			verdict_is_better(&v, c->nodes[i].name, &best_verdict, c->nodes[best].name)) {
+			best = i;
+			best_verdict = v;
+		}
 	}
 	return best;
 }
@@ -331,8 +335,8 @@ char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod)
 {
 	struct simulated_node *n = &c->nodes[node];
 	const struct pod_class *class = c->pods[pod].class;
-	const char *missing = verdict_lacks(&c->model, class, n->info), *unknown;
-	struct admission a;
+	const char *lacked = verdict_lacks(&c->model, class, n->info), *absent, *unknown;
+	struct kubelet_verdict v;
 
 	if (n->obstacle != SIMULATED_NO_OBSTACLE)
 		return xstrdup(simulated_obstacle_names[n->obstacle]);
@@ -342,21 +346,20 @@ char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod)
 		return xstrdup("resourceClaims are not evaluated");
 	if (!has_pod_slot(n, 0))
 		return xstrdup("OutOfpods: the node has reached its maximum number of pods");
-	if (missing)
-		return xasprintf("insufficient %s", missing);
-	missing = find_absent(admission_of(c, node), n, class);
-	if (missing)
-		return xasprintf("this node has no %s", missing);
-	node_admission_judge(admission_of(c, node), &class->pod, &a);
+	if (lacked)
+		return xasprintf("insufficient %s", lacked);
+	absent = find_absent(admission_of(c, node), n, class);
+	if (absent)
+		return xasprintf("this node has no %s", absent);
+	node_admission_judge(admission_of(c, node), &class->pod, &v);
 	unknown = node_admission_unknown_device(admission_of(c, node), &class->wanted);
-	if (a.answer == KUBELET_ADMITS)
+	if (v.answer == KUBELET_ADMITS)
 		return unknown ? xasprintf(DEVICES_NOT_KNOWN, unknown) : xstrdup("admitted");
-	if (a.managers.answer == KUBELET_REJECTS)
-		return xasprintf(
-			"%s: %s", kubelet_rejection_names[a.managers.rejection], a.managers.reason.text);
-	if (!a.short_of && !a.unsure_of && a.managers.reason.text[0])
-		return xstrdup(a.managers.reason.text);
-	return node_admission_explain_amounts(&a);
+	if (v.managers_answer == KUBELET_REJECTS)
+		return xasprintf("%s: %s", kubelet_rejection_names[v.rejection], v.reason.text);
+	if (!v.short_of && !v.unsure_of && v.reason.text[0]) /* the managers' answer is unknown */
+		return xstrdup(v.reason.text);
+	return node_admission_explain_amounts(&v);
 }
 
 void simulated_held(const struct simulated_cluster *c, size_t pod, struct pod_held *ret)
@@ -424,7 +427,7 @@ static struct allocation *make_item(struct simulated_cluster *c, const struct no
 	struct allocation **slot = vec_push(&c->items, &c->n_items, &c->items_size, sizeof(*slot));
 
 	*slot = xcalloc(1, sizeof(**slot));
-	projected_state_item(a, &p->class->pod, v, *slot);
+	admission_placed_item(a, &p->class->pod, v, *slot);
 	text_set(&(*slot)->pod_uid, p->names.uid);
 	text_set(&(*slot)->pod, p->names.pod);
 	return *slot;
@@ -445,20 +448,21 @@ void simulated_assign(struct simulated_cluster *c, size_t node, size_t pod, cons
 			projected_state_add(&o, item);
 	}
 	allocations_sort(&o.state.allocations);
-	log_change(c, node, pod, true, n->n_pods, &o.state.allocations);
+	log_change(c, node, pod, true, n->n_pods, &o.state.allocations); /* of `o`, which has nothing else */
 	simulated_add_to_node(c, node, pod, n->n_pods);
 }
 
 bool simulated_start(struct simulated_cluster *c, size_t node, size_t pod)
 {
 	struct node_admission *a;
-	struct admission admission;
+	struct kubelet_verdict kubelet;
 
 	if (simulated_judge(c, node, pod).answer != KUBELET_ADMITS)
 		return false;
+	/* Again: the cached verdict does not have what the kubelet assigns. */
 	a = admission_of(c, node);
-	node_admission_judge(a, &c->pods[pod].class->pod, &admission);
-	simulated_assign(c, node, pod, a, &admission.managers);
+	node_admission_judge(a, &c->pods[pod].class->pod, &kubelet);
+	simulated_assign(c, node, pod, a, &kubelet);
 	return true;
 }
 
@@ -468,10 +472,12 @@ void simulated_evict(struct simulated_cluster *c, size_t pod)
 	struct simulated_node *n = &c->nodes[node];
 	CLEANUP(freep) bool *excluded = xcalloc(n->state.allocations.n_items + 1, sizeof(*excluded));
 	struct allocations after;
+	size_t position;
 
 	mark_items(n, &c->pods[pod], excluded);
 	allocations_view_without(&n->state.allocations, excluded, &after);
-	log_change(c, node, pod, false, simulated_remove_from_node(c, pod), &after);
+	position = simulated_remove_from_node(c, pod);
+	log_change(c, node, pod, false, position, &after);
 }
 
 void simulated_begin_state(struct simulated_cluster *c, struct simulated_node *n)

@@ -136,7 +136,16 @@ struct simulated_cluster {
 	struct distances_kept distances;     /* of the last judged machine */
 	uint64_t last_version, placement_version;
 	uint64_t n_verdicts; /* computed so far: the work of a search */
+	/* Called often while plans and simulations are computed, as "DONE of TOTAL WHAT", with TOTAL 0 as "DONE WHAT"; or NULL. */
+	void (*progress)(const char *what, size_t done, size_t total);
 };
+
+static inline void simulated_show_progress(
+	const struct simulated_cluster *c, const char *what, size_t done, size_t total)
+{
+	if (c->progress)
+		c->progress(what, done, total);
+}
 
 void simulated_cluster_init(struct simulated_cluster *c);
 void simulated_cluster_release(struct simulated_cluster *c);
@@ -161,9 +170,9 @@ void simulated_cluster_add_empty_node(struct simulated_cluster *c, struct node_s
 /* To be called after the last object. Reservations and nominated pods do not count until simulated_apply_reservations(). */
 void simulated_cluster_finish(struct simulated_cluster *c);
 
-/* Leaves nodes alone whose object was last written before this time, in seconds since 1970. To be called after
+/* Sets nodes aside whose object was last written before this time, in seconds since 1970: they get an obstacle. To be called after
  * simulated_cluster_finish(). */
-void simulated_leave_outdated(struct simulated_cluster *c, int64_t before_s);
+void simulated_set_aside_outdated(struct simulated_cluster *c, int64_t before_s);
 
 /*
  * Judges kubelets with the topology manager policy best-effort as if it was restricted: pods start only where the
@@ -173,10 +182,10 @@ void simulated_leave_outdated(struct simulated_cluster *c, int64_t before_s);
 void simulated_require_alignment(struct simulated_cluster *c);
 
 /*
- * Leaves nodes alone whose objects report pods, if the cluster has no Pods at all. To be called after
- * simulated_cluster_finish(). Returns the number of these nodes.
+ * Sets nodes aside whose objects report pods, if the cluster has no Pods at all. To be called after simulated_cluster_finish(). Returns
+ * the number of these nodes.
  */
-size_t simulated_leave_without_pods(struct simulated_cluster *c);
+size_t simulated_set_aside_without_pods(struct simulated_cluster *c);
 
 /* Nodes without an obstacle whose objects report pods that have no Pod object. */
 size_t simulated_count_unlisted(const struct simulated_cluster *c);
@@ -267,5 +276,5 @@ void simulated_constraints_release(struct simulated_constraints *k);
 /* Adds the pod to the node's list at this position; what the kubelet assigns does not change. simulated_undo() does not revert this. */
 void simulated_add_to_node(struct simulated_cluster *c, size_t node, size_t pod, size_t position);
 
-/* Removes the pod from the node's list; not reverted either. Returns the pod's position, which simulated_add_to_node() takes. */
+/* Removes the pod from the node's list; simulated_undo() does not revert this. Returns the pod's position, which simulated_add_to_node() takes. */
 size_t simulated_remove_from_node(struct simulated_cluster *c, size_t pod);

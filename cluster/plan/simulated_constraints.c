@@ -55,6 +55,7 @@ void simulated_set_constraints(struct simulated_cluster *c, struct simulated_pod
 	char key[HASH_TEXT_SIZE];
 
 	c->n_anti_affinity += has_anti_affinity(object);
+	/* Once the pod starts, it may exclude any other pod. */
 	if (p->added && has_anti_affinity(object)) {
 		c->n_added_anti_affinity++;
 		for (size_t i = 0; i < c->n_constraints; i++)
@@ -86,8 +87,8 @@ static void note_evaluated(struct simulated_cluster *c, size_t index)
 	c->next_evaluated = (c->next_evaluated + 1) % SIMULATED_EVALUATED;
 }
 
-/* The first member of an object's spec is nodeName. */
-static void add_pod(
+/* Adds the pod with the object that it shares with other pods. The object's first member is the spec, whose first member is nodeName. */
+static void add_simulated_pod(
 	struct scheduling_constraints *sc, const struct simulated_cluster *c, const struct simulated_pod *p)
 {
 	struct doc *object = &c->constraints[p->constraints]->object;
@@ -104,10 +105,10 @@ bool simulated_evaluate(struct simulated_cluster *c, struct scheduling_constrain
 	for (size_t i = 0; i < c->n_nodes; i++)
 		if (c->nodes[i].info->has_node && !(excluded && excluded[i]))
 			scheduling_constraints_add(sc, OBJECT_NODE, &c->nodes[i].node);
-	sc->pods_known = true;
+	sc->pods_known = true; /* even if no pod is on a node, or none can matter */
 	for (size_t i = 0; i < c->n_pods && (sc->rules.n_items > 0 || c->n_anti_affinity > 0); i++)
 		if (c->pods[i].node != SIMULATED_NOWHERE && !(excluded && excluded[c->pods[i].node]))
-			add_pod(sc, c, &c->pods[i]);
+			add_simulated_pod(sc, c, &c->pods[i]);
 	depends_on_pods = sc->rules.n_items > 0 || sc->n_terms > 0;
 	scheduling_constraints_finish(sc);
 	return depends_on_pods;
@@ -121,7 +122,8 @@ static void evaluate(struct simulated_cluster *c, struct simulated_constraints *
 	k->evaluated = sc;
 	scheduling_constraints_init(
 		sc, &k->object, doc_text(doc_get(&k->object, "metadata"), "namespace"), false);
-	/* Later moves can change the result if the pod has rules, or if another pod's anti-affinity may exclude the pod. */
+	/* Later moves can change the result if the pod has rules, or if another pod's anti-affinity may exclude the pod: also of a pod that has
+	 * not started yet, or may be evicted at the moment (n_undo). */
 	k->depends_on_pods = simulated_evaluate(c, sc, NULL) || c->n_added_anti_affinity > 0 ||
 			     (c->n_anti_affinity > 0 && c->n_undo > 0);
 	k->version = c->placement_version;
@@ -139,5 +141,5 @@ const char *simulated_constraint(struct simulated_cluster *c, size_t node, size_
 		note_evaluated(c, c->pods[pod].constraints);
 		evaluate(c, k);
 	}
-	return scheduling_constraints_violated(k->evaluated, c->nodes[node].name);
+	return scheduling_constraints_violated_by_first(k->evaluated, c->nodes[node].name);
 }

@@ -32,8 +32,10 @@ static void apply_pod_limit(const struct simulated_node *n, struct pod_copies *c
 		*copies = (struct pod_copies){.known = true, .n = room};
 }
 
-/* Applies constraints to the copies that the node's kubelet admits. Returns the number of copies that can be placed on the node
- * once other nodes have copies. */
+/*
+ * *copies: on entry, the copies that the node's kubelet admits; afterwards, the copies that fit now, 0 if the constraints exclude the first
+ * copy from the node. Returns the copies that fit once other nodes have copies: topology spread may exclude only the first copy.
+ */
 static size_t apply_constraints(
 	const struct scheduling_constraints *sc, const struct simulated_node *n, struct pod_copies *copies)
 {
@@ -42,13 +44,13 @@ static size_t apply_constraints(
 	apply_pod_limit(n, copies);
 	if (copies->n > 0 && copies_placement_one_per_node(sc, n->name))
 		*copies = (struct pod_copies){.known = true, .n = 1};
-	placeable = scheduling_constraints_allow(sc, n->name) ? copies->n : 0;
-	if (*scheduling_constraints_violated(sc, n->name))
+	placeable = scheduling_constraints_allow_any(sc, n->name) ? copies->n : 0;
+	if (*scheduling_constraints_violated_by_first(sc, n->name))
 		*copies = (struct pod_copies){.known = true};
 	return placeable;
 }
 
-static int compare_nodes(const void *va, const void *vb)
+static int compare_copies_nodes(const void *va, const void *vb)
 {
 	const struct copies_node *a = va, *b = vb;
 
@@ -83,7 +85,7 @@ static void place_copies(struct simulated_cluster *c, struct scheduling_constrai
 			.name = c->nodes[i].name, .admitted = apply_constraints(sc, &c->nodes[i], copies)};
 		total->at_least |= copies->at_least;
 	}
-	qsort(nodes, n, sizeof(*nodes), compare_nodes);
+	qsort(nodes, n, sizeof(*nodes), compare_copies_nodes);
 	copies_placement_find(sc, nodes, n, 0, &complete);
 	for (size_t i = 0; i < n; i++)
 		total->n += nodes[i].placed;
@@ -99,8 +101,8 @@ void simulation_place_copies(
 
 	if (!options->shape)
 		return;
-	for (size_t i = 0; i < c->n_nodes; i++)
-		excluded[i] = after ? s->nodes[i].without : s->nodes[i].added;
+	for (size_t i = 0; i < c->n_nodes; i++) /* nodes that do not exist before, or after, the changes */
+		excluded[i] = after ? s->nodes[i].is_gone : s->nodes[i].added;
 	scheduling_constraints_init_template(&sc, options->shape, options->namespace);
 	simulated_evaluate(c, &sc, excluded);
 	place_copies(c, &sc, excluded, s, after);

@@ -29,7 +29,7 @@ static void set_defaults(struct settings *s)
 	for (enum setting what = 0; what < SETTING_COUNT; what++)
 		if (settings_table[what].kind == SETTING_IS_CHOICE)
 			setting_set_choice(s, what, settings_table[what].fallback);
-	s->reserved_cpu_known = true;
+	s->reserved_known = true;
 	s->eviction_hard_memory = xstrdup(EVICTION_HARD_DEFAULT);
 }
 
@@ -43,7 +43,7 @@ static void copy_settings(const struct node_state *like, const struct machine *m
 	hwloc_bitmap_free(to->reserved_system_cpus);
 	to->reserved_system_cpus = NULL;
 	freep(&to->from[SETTING_RESERVED_SYSTEM_CPUS]);
-	to->reserved_cpu_known = like->reserved.cpus != NULL || to->reserved_cpu_known;
+	to->reserved_known = like->reserved.cpus != NULL || to->reserved_known;
 	to->kube_reserved_cpu = (qty_t)cpuset_size(like->reserved.cpus) * QTY_UNIT;
 	to->system_reserved_cpu = 0;
 	for (size_t i = 0; i < to->n_memory_reservations; i++)
@@ -65,7 +65,7 @@ static void copy_devices(const struct allocations *from, struct allocations *to)
 	to->registered_known = true;
 }
 
-/* Why the node's kubelet would not start, "" = it starts. */
+/* Why no verdict on the node's kubelet is possible, for example because it would not start; "" = one is possible. */
 static struct err find_problem(const struct node_state *state)
 {
 	CLEANUP(node_admission_release) struct node_admission a = {0};
@@ -104,13 +104,14 @@ static int make_state(const struct node_state *hardware, const struct node_state
 
 /* ---- the Node */
 
-static void add_amount(struct resource_list *list, const char *name, qty_t nano, enum quantity_format format)
+static void set_amount(struct resource_list *list, const char *name, qty_t nano, enum quantity_format format)
 {
 	resource_list_set(list, name, (struct quantity){.nano = nano, .format = format});
 }
 
-/* What the Node of an empty machine has for pods. */
-static void find_allocatable(
+/* Makes the allocatable amounts of the Node of an empty machine. pods and ephemeral-storage, which a node state does not have, are those of
+ * `like`. */
+static void make_allocatable(
 	const struct node_state *state, const struct resource_list *like, struct resource_list *ret)
 {
 	CLEANUP(node_admission_release) struct node_admission a = {0};
@@ -119,9 +120,9 @@ static void find_allocatable(
 
 	node_admission_init(&a, state);
 	for (size_t i = 0; i < a.free.n_items; i++)
-		add_amount(ret, a.free.items[i].name, a.free.items[i].quantity.nano,
+		set_amount(ret, a.free.items[i].name, a.free.items[i].quantity.nano,
 			a.free.items[i].quantity.format);
-	add_amount(ret, "pods", pods ? pods->quantity.nano : (qty_t)DEFAULT_PODS * QTY_UNIT,
+	set_amount(ret, "pods", pods ? pods->quantity.nano : (qty_t)DEFAULT_PODS * QTY_UNIT,
 		QUANTITY_DECIMAL_SI);
 	if (storage)
 		resource_list_set(ret, storage->name, storage->quantity);
@@ -196,7 +197,7 @@ static int add_machine(struct simulated_cluster *c, const struct node_state *har
 	r = make_state(hardware, model ? &model->info->object.state : NULL, options, &state, err);
 	if (r < 0) /* -EINVAL, because the flags ask for a machine that cannot be */
 		return err_wrap(err, -EINVAL, "--add");
-	find_allocatable(&state, model ? &model->info->allocatable : &nothing, &allocatable);
+	make_allocatable(&state, model ? &model->info->allocatable : &nothing, &allocatable);
 	make_node(model && model->info->has_node ? &model->node : NULL, name, &node);
 	simulated_cluster_add_empty_node(c, &state, &node, &allocatable);
 	return 0;

@@ -276,30 +276,36 @@ int simulated_cluster_add_object(
 
 /* ---- the end of the objects */
 
-static int compare_nodes(const void *va, const void *vb)
+static int compare_simulated_nodes(const void *va, const void *vb)
 {
 	const struct simulated_node *a = va, *b = vb;
 
 	return strcmp(a->name, b->name);
 }
 
-static void sort_nodes(struct simulated_cluster *c)
+static enum simulated_obstacle find_obstacle(const struct node_info *info)
+{
+	if (!info->has_object)
+		return SIMULATED_NO_OBJECT;
+	if (info->object.basis != CLUSTER_EXACT)
+		return SIMULATED_NOT_EXACT;
+	return info->has_node ? SIMULATED_NO_OBSTACLE : SIMULATED_NO_NODE;
+}
+
+/* Adds the nodes without a Node object, then sorts all nodes, and sets their obstacles. */
+static void complete_nodes(struct simulated_cluster *c)
 {
 	for (size_t i = 0; i < c->model.n_nodes; i++)
 		if (c->model.nodes[i])
 			find_or_add_node(c, c->model.nodes[i]);
 	if (c->n_nodes > 1)
-		qsort(c->nodes, c->n_nodes, sizeof(*c->nodes), compare_nodes);
+		qsort(c->nodes, c->n_nodes, sizeof(*c->nodes), compare_simulated_nodes);
 	name_table_release(&c->nodes_by_name);
 	for (size_t i = 0; i < c->n_nodes; i++) {
 		struct simulated_node *n = &c->nodes[i];
-		const struct node_info *info = n->info;
 
 		name_table_add_index(&c->nodes_by_name, n->name, i);
-		n->obstacle = !info->has_object                     ? SIMULATED_NO_OBJECT
-			      : info->object.basis != CLUSTER_EXACT ? SIMULATED_NOT_EXACT
-			      : !info->has_node                     ? SIMULATED_NO_NODE
-								    : SIMULATED_NO_OBSTACLE;
+		n->obstacle = find_obstacle(n->info);
 	}
 }
 
@@ -364,7 +370,7 @@ static void project_nodes(struct simulated_cluster *c)
 		simulated_begin_state(c, n);
 		if (n->obstacle != SIMULATED_NO_OBSTACLE || project_node_changes_nothing(n->info))
 			continue;
-		o = project_node(&projections, n->info);
+		o = project_node(&projections, n->info); /* not NULL: the work has no limit */
 		allocations_view_release(&n->state.allocations);
 		allocations_view_without(&o->node.state.allocations, NULL, &n->state.allocations);
 		n->adds_unreported = adds_pods(n->info);
@@ -377,7 +383,7 @@ static void project_nodes(struct simulated_cluster *c)
 void simulated_cluster_finish(struct simulated_cluster *c)
 {
 	cluster_list_end(&c->model, OBJECT_POD, 0, 0);
-	sort_nodes(c);
+	complete_nodes(c);
 	name_table_release(&c->pods_by_key);
 	if (c->n_pods > 1)
 		qsort(c->pods, c->n_pods, sizeof(*c->pods), compare_pods);
@@ -387,7 +393,7 @@ void simulated_cluster_finish(struct simulated_cluster *c)
 	project_nodes(c);
 }
 
-void simulated_leave_outdated(struct simulated_cluster *c, int64_t before_s)
+void simulated_set_aside_outdated(struct simulated_cluster *c, int64_t before_s)
 {
 	for (size_t i = 0; i < c->n_nodes; i++) {
 		struct simulated_node *n = &c->nodes[i];
@@ -398,7 +404,7 @@ void simulated_leave_outdated(struct simulated_cluster *c, int64_t before_s)
 	}
 }
 
-size_t simulated_leave_without_pods(struct simulated_cluster *c)
+size_t simulated_set_aside_without_pods(struct simulated_cluster *c)
 {
 	size_t n = 0;
 
@@ -490,7 +496,8 @@ static size_t find_user(const struct simulated_cluster *c, const struct node_res
 	return SIMULATED_NOWHERE;
 }
 
-/* Starts a pod that gets the place of the named pod, unless that pod comes. */
+/* Starts a stand-in for the named pod, so that no other pod gets its place. If the kubelet rejects the stand-in, room is still being
+ * made for the pod: the node gets an obstacle. */
 static void start_stand_in(struct simulated_cluster *c, size_t node, const char *namespace, const char *name,
 	struct pod_class *class)
 {
@@ -502,19 +509,21 @@ static void start_stand_in(struct simulated_cluster *c, size_t node, const char 
 		c->nodes[node].obstacle = SIMULATED_RESERVED;
 }
 
-static void apply_to_node(struct simulated_cluster *c, size_t node, const size_t *wanted, size_t n_wanted)
+/* Adds the node's reservations with the wanted pods that get them, and starts a stand-in for each other reservation that is open. */
+static void apply_reservations_of_node(
+	struct simulated_cluster *c, size_t node, const size_t *wanted, size_t n_wanted)
 {
 	const struct node_info *info = c->nodes[node].info;
 
 	for (size_t i = 0; i < info->n_reservations; i++) {
 		const struct node_reservation *r = &info->reservations[i];
-		size_t user =
-			r->facts.closed || r->user ? SIMULATED_NOWHERE : find_user(c, r, wanted, n_wanted);
+		bool is_open = !r->facts.closed && !r->user;
+		size_t user = is_open ? find_user(c, r, wanted, n_wanted) : SIMULATED_NOWHERE;
 
 		*(struct simulated_reservation *)vec_push(&c->reservations, &c->n_reservations,
 			&c->reservations_size, sizeof(*c->reservations)) =
 			(struct simulated_reservation){.info = r, .node = node, .user = user};
-		if (!r->facts.closed && !r->user && user == SIMULATED_NOWHERE)
+		if (is_open && user == SIMULATED_NOWHERE)
 			start_stand_in(c, node, r->facts.namespace, r->facts.pod, r->class);
 	}
 }
@@ -538,7 +547,7 @@ static bool nomination_counts(const struct simulated_cluster *c, const struct po
 void simulated_apply_reservations(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted)
 {
 	for (size_t i = 0; i < c->n_nodes; i++)
-		apply_to_node(c, i, wanted, n_wanted);
+		apply_reservations_of_node(c, i, wanted, n_wanted);
 	for (size_t i = 0; i < c->model.n_nominations; i++) {
 		const struct pod_info *stand_in = c->model.nominations[i];
 

@@ -4,7 +4,7 @@
  * HandlePodAdditions() admits every pod that has not ended, in the order of creation, by the same handlers as a new
  * pod: the managers, which find in their state files what the pod holds, then the amounts, the node's labels and its
  * taints (lifecycle/predicate.go). Static pods come before or after the others, whichever the kubelet hears of first. A
- * rejected pod fails, and its containers are killed. What it held stays in the files until all pods have been admitted
+ * rejected pod fails, and its containers are killed. What the pod held stays in the files until all pods have been admitted
  * (removeStaleState()).
  */
 #include "cluster/plan/simulate.h"
@@ -22,7 +22,7 @@
 #include "scoring/node/projected_state.h"
 #include "scoring/node_mask.h"
 
-#define EARLIER_UNKNOWN "the verdict on a pod that is admitted before is unknown"
+#define EARLIER_UNKNOWN "the verdict on a pod that is admitted earlier is unknown"
 
 /* One node's restart. */
 struct restart {
@@ -60,6 +60,10 @@ static char *print_action(const struct kubelet_restart *files)
 		files->cpus ? files->cpus : files->memory);
 }
 
+/*
+ * Changes the node's settings as the restarted kubelet finds them, without the state files that must be removed, and prepares the
+ * admission. -errno with one line: the kubelet does not start, or verdicts are unknown.
+ */
 static int start_kubelet(struct restart *r, const struct simulate_options *options, struct err *err)
 {
 	struct simulated_node *n = &r->c->nodes[r->node];
@@ -68,6 +72,7 @@ static int start_kubelet(struct restart *r, const struct simulate_options *optio
 	int result;
 
 	r->before = state->settings;
+	/* simulated_begin_state() sets the allocations again, also in simulation_derive_node(). */
 	allocations_view_release(&n->state.allocations);
 	result = simulation_change_settings(options, state, &change, err);
 	if (result < 0) {
@@ -86,7 +91,7 @@ static int start_kubelet(struct restart *r, const struct simulate_options *optio
 		simulated_begin_state(r->c, n);
 		return result;
 	}
-	result = simulation_derive_node(r->c, n, err);
+	result = simulation_derive_node(r->c, n, err); /* again, without the removed files */
 	if (result < 0)
 		return result;
 	node_admission_init(&r->admission, &n->state);
@@ -241,6 +246,7 @@ static void judge_predicates(const struct restart *r, size_t pod, struct readmis
 		return;
 	}
 	if (resource) {
+		/* A priority that is not known may be critical. */
 		bool critical = p->names.mirror || !p->priority_known || p->priority >= POD_PRIORITY_CRITICAL;
 
 		v->answer = critical ? KUBELET_UNKNOWN : KUBELET_REJECTS;
@@ -251,7 +257,7 @@ static void judge_predicates(const struct restart *r, size_t pod, struct readmis
 	}
 	constraint =
 		scheduling_constraints_of_node(&r->c->constraints[p->constraints]->object, &n->node, true);
-	if (!*constraint || p->names.mirror)
+	if (!*constraint || p->names.mirror) /* the kubelet ignores taints for static pods */
 		return;
 	v->answer = KUBELET_REJECTS;
 	v->reason = TAKE(constraint);
@@ -305,17 +311,24 @@ static void judge_managers(
 	}
 }
 
+/* Why the kubelet's verdict on the pod is unknown without judging the pod; NULL = it is judged. */
+static const char *find_unknown(const struct restart *r, const struct simulated_pod *p)
+{
+	if (p->unreadable)
+		return "the pod's requests cannot be read";
+	if (p->class->too_large)
+		return POD_CLASS_TOO_LARGE;
+	if (p->class->pod.has_claims)
+		return "resourceClaims are not evaluated";
+	return may_be_assigned_anew(r, p->class) ? r->undecided : NULL;
+}
+
 /* Judges the pod again; unknown if a part of the verdict is unknown. *managers: the managers' verdict, which borrows
  * from r->admission. */
 static void judge_readmission(
 	struct restart *r, size_t pod, struct kubelet_verdict *managers, struct readmission *v)
 {
-	const struct simulated_pod *p = &r->c->pods[pod];
-	const char *unknown = p->unreadable                       ? "the pod's requests cannot be read"
-			      : p->class->too_large               ? POD_CLASS_TOO_LARGE
-			      : p->class->pod.has_claims          ? "resourceClaims are not evaluated"
-			      : may_be_assigned_anew(r, p->class) ? r->undecided
-								  : NULL;
+	const char *unknown = find_unknown(r, &r->c->pods[pod]);
 
 	*managers = (struct kubelet_verdict){.answer = KUBELET_UNKNOWN};
 	*v = (struct readmission){.answer = KUBELET_UNKNOWN, .assignment_known = true};
@@ -355,7 +368,7 @@ static void keep_pod(struct restart *r, size_t pod, const struct kubelet_verdict
 	node_admission_init(&r->admission, &n->state);
 }
 
-/* What was assigned to a rejected pod is not free until all pods have been admitted. */
+/* What was assigned to a rejected pod is not free until all pods have been admitted: only the pod leaves the node's list. */
 static void keep_assignment(struct restart *r, size_t pod, const struct kubelet_verdict *anew)
 {
 	keep_pod(r, pod, anew);
@@ -385,23 +398,26 @@ static void readmit_pod(struct restart *r, size_t pod, struct readmission *v)
 static void readmit_pods(
 	struct restart *r, const size_t *pods, size_t n_pods, bool static_first, struct outcome *ret)
 {
-	for (int round = 0; round < 2; round++)
+	for (int round = 0; round < 2; round++) {
+		bool is_static = round == 0 ? static_first : !static_first; /* the pods of this round */
+
 		for (size_t i = 0; i < n_pods; i++)
-			if (r->c->pods[pods[i]].names.mirror == (static_first == (round == 0)))
+			if (r->c->pods[pods[i]].names.mirror == is_static)
 				readmit_pod(r, pods[i], &ret[i].readmission);
+	}
 	for (size_t i = 0; i < n_pods; i++)
 		if (ret[i].readmission.answer != KUBELET_REJECTS)
 			ret[i].n_numa = node_mask_count(simulation_find_numa(r->c, pods[i]));
 }
 
-/* Whether the order in which the kubelet learns of static pods and of others may decide what pods get. */
+/* Whether the node has static pods and other pods: what pods get may depend on which of them the kubelet admits first. */
 static bool depends_on_order(const struct restart *r, const size_t *pods, size_t n_pods)
 {
-	bool found[2] = {false};
+	size_t n_static = 0;
 
 	for (size_t i = 0; i < n_pods; i++)
-		found[r->c->pods[pods[i]].names.mirror] = true;
-	return found[0] && found[1];
+		n_static += r->c->pods[pods[i]].names.mirror;
+	return n_static > 0 && n_static < n_pods;
 }
 
 /*
@@ -425,7 +441,7 @@ static void rewind_pods(struct restart *r, const size_t *pods, size_t n_pods, si
 	node_admission_init(&r->admission, &n->state);
 }
 
-/* The verdict of both orders, or unknown. */
+/* The verdict becomes unknown if the other order of admission gives another answer or another number of NUMA nodes. */
 static void merge_outcomes(struct outcome *to, const struct outcome *other)
 {
 	struct readmission *v = &to->readmission;
@@ -470,6 +486,7 @@ static void count_pod(struct restart *r, size_t pod, uint64_t before, struct rea
 			v->reason ? TAKE(v->reason) : xstrdup(""));
 }
 
+/* Admits all pods again and counts what becomes of them. If static pods may come first or last, both orders must agree on a verdict. */
 static void admit_pods(struct restart *r, const size_t *pods, const uint64_t *before, size_t n_pods)
 {
 	struct outcome *outcomes = outcomes_new(n_pods);
@@ -477,20 +494,20 @@ static void admit_pods(struct restart *r, const size_t *pods, const uint64_t *be
 
 	readmit_pods(r, pods, n_pods, true, outcomes);
 	if (depends_on_order(r, pods, n_pods)) {
-		struct outcome *others = outcomes;
+		struct outcome *static_first = outcomes;
 
 		outcomes = outcomes_new(n_pods);
 		rewind_pods(r, pods, n_pods, mark);
 		readmit_pods(r, pods, n_pods, false, outcomes);
 		for (size_t i = 0; i < n_pods; i++)
-			merge_outcomes(&outcomes[i], &others[i]);
-		outcomes_free(others, n_pods);
+			merge_outcomes(&outcomes[i], &static_first[i]);
+		outcomes_free(static_first, n_pods);
 	}
 	for (size_t i = 0; i < n_pods; i++) {
 		bool stays = r->c->pods[pods[i]].node != SIMULATED_NOWHERE;
 
 		count_pod(r, pods[i], before[i], &outcomes[i].readmission);
-		if (!stays) {
+		if (!stays) { /* all pods have been admitted: what the pod held becomes free */
 			keep_pod(r, pods[i], NULL);
 			simulated_evict(r->c, pods[i]);
 		}
@@ -508,7 +525,7 @@ void simulation_restart_node(struct simulated_cluster *c, size_t node, const str
 	CLEANUP(freep) uint64_t *before = xcalloc(n_pods + 1, sizeof(*before));
 	struct err err = {""};
 
-	if (n->adds_unreported) {
+	if (n->adds_unreported) { /* the kubelet's files have what the object does not report yet */
 		n->obstacle = SIMULATED_UNSETTLED;
 		return;
 	}
