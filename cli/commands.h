@@ -27,6 +27,7 @@ int command_plan(const struct options *options);     /* 4: places for a part of 
 int command_simulate(const struct options *options); /* 3: pods would be rejected */
 int command_top(const struct options *options);
 int command_numa_pods(const struct options *options);
+int command_numa_devices(const struct options *options);
 int command_numa_config(const struct options *options);
 int command_numa_changes(const struct options *options);
 int command_numa_diff(const struct options *options);
@@ -34,6 +35,9 @@ int command_run(const struct options *options);
 int command_diff(const struct options *options); /* 0 equal, 1 different, 2 failure */
 int command_extender(const struct options *options);
 int command_completion(const struct options *options);
+
+/* As program_main(), and prints the words that a completion script asks for (completion.h). Returns the exit status. */
+int command_main(const struct program *program, int argc, char **argv);
 
 /* Prints the text, unless making it has failed with `r` < 0. 0; -errno, which has been logged. */
 static inline int print_text(int r, struct strbuf *text)

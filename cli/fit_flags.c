@@ -58,14 +58,18 @@ void fit_flags_exclude(const struct options *options, struct excluded_pods *ret)
 
 /* ---- the possible victims */
 
-/* Excludes pods from the victims: those with a priority of --below-priority or higher, and those with an unknown priority. */
-static void keep_pod(struct victim_pod *p, const struct pod_info *pod, struct victim_priority *ret)
+/* Excludes the pod from the victims if its priority is that of --below-priority or higher, or unknown. Counts excluded pods. */
+static void exclude_by_priority(struct victim_pod *p, const struct pod_info *pod, struct victim_priority *ret)
 {
 	bool known = pod && pod->priority_known;
 
-	p->may_leave = p->may_leave && known && pod->priority < ret->below;
-	ret->n_unknown_priority += !known;
-	ret->n_excluded += known && pod->priority >= ret->below;
+	if (known && pod->priority < ret->below)
+		return;
+	p->may_leave = false;
+	if (known)
+		ret->n_excluded++;
+	else
+		ret->n_unknown_priority++;
 }
 
 void fit_flags_add_victims(const struct options *options, const struct node_info *node,
@@ -85,15 +89,17 @@ void fit_flags_add_victims(const struct options *options, const struct node_info
 		const struct allocation *item = &state->allocations.items[i];
 		const struct pod_info *owner = node ? named_pods_find(node, item) : NULL;
 		size_t n_pods = pods.n_items;
-		struct victim_pod *p =
-			!owner ? victim_pods_add_item(&pods, i, item->namespace, item->pod, item->pod_uid)
-			       : victim_pods_add_item(&pods, i, owner->namespace, owner->name,
-					 owner->mirror ? owner->static_uid : owner->uid);
+		struct victim_pod *p;
 
-		if (owner)
+		if (owner) {
+			p = victim_pods_add_item(&pods, i, owner->namespace, owner->name,
+				owner->mirror ? owner->static_uid : owner->uid);
 			p->requests = &owner->class->wanted;
-		if (below && pods.n_items > n_pods)
-			keep_pod(p, owner, &n->priority);
+		} else {
+			p = victim_pods_add_item(&pods, i, item->namespace, item->pod, item->pod_uid);
+		}
+		if (below && pods.n_items > n_pods) /* the pod's first item */
+			exclude_by_priority(p, owner, &n->priority);
 	}
 	node_report_add_victims(state, pod, &pods, n);
 }
@@ -104,7 +110,7 @@ int fit_flags_status(const struct node_report *n)
 {
 	if (n->answer == KUBELET_UNKNOWN)
 		log_error("no verdict: %s", n->reason);
-	return n->answer == KUBELET_ADMITS    ? EXIT_SUCCESS
-	       : n->answer == KUBELET_REJECTS ? EXIT_DOES_NOT_FIT
-					      : EXIT_FAILURE;
+	if (n->answer == KUBELET_ADMITS)
+		return EXIT_SUCCESS;
+	return n->answer == KUBELET_REJECTS ? EXIT_DOES_NOT_FIT : EXIT_FAILURE;
 }

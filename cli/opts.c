@@ -7,6 +7,7 @@
 
 #include "cli/report/terminal.h"
 #include "common/cleanup.h"
+#include "common/guess.h"
 #include "common/io/fs.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -45,9 +46,13 @@ static bool is_one_of(const char *text, const char *values)
 {
 	size_t len = strlen(text);
 
-	for (const char *p = values; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
-		if (len > 0 && !strncmp(p, text, len) && (p[len] == '|' || p[len] == '\0'))
+	while (*values) {
+		size_t n = strcspn(values, "|");
+
+		if (n == len && !strncmp(values, text, n))
 			return true;
+		values += n + (values[n] == '|');
+	}
 	return false;
 }
 
@@ -91,9 +96,13 @@ static int set_value(struct options *o, const struct option_def *def, const char
 
 const char *options_next(const struct options *o, enum option_id id, size_t *pos)
 {
-	while (*pos < o->n_repeated)
-		if (o->repeated[(*pos)++].id == id)
-			return o->repeated[*pos - 1].value;
+	while (*pos < o->n_repeated) {
+		const struct option_value *item = &o->repeated[*pos];
+
+		(*pos)++;
+		if (item->id == id)
+			return item->value;
+	}
 	return NULL;
 }
 
@@ -123,7 +132,8 @@ static int set_switch(struct options *o, const struct option_def *def, const cha
 	return 0;
 }
 
-/* Sets also the flags of the program's other commands, because stage_config.c reads all flags for every command. */
+/* Sets also the flags of the program's other commands, because stage_config.c reads all flags for every command; then those of the
+ * command, because another command's flag with the same id may have another fallback. */
 static void set_fallbacks(struct options *o)
 {
 	const struct command_def *every = NULL;
@@ -143,8 +153,10 @@ static int read_environment(struct options *o, struct err *err)
 
 		if (!text)
 			continue;
-		r = def->arg ? set_value(o, def, text, def->env, err)
-			     : set_switch(o, def, *text ? text : "false", def->env, err);
+		if (def->arg)
+			r = set_value(o, def, text, def->env, err);
+		else /* an empty variable turns the flag off */
+			r = set_switch(o, def, *text ? text : "false", def->env, err);
 		if (r < 0)
 			return r;
 	}
@@ -166,46 +178,14 @@ static void forget_environment(struct options *o, const struct option_def *def)
 
 /* ---- suggestions */
 
-#define NAME_MAX_LENGTH 48u
-#define MAX_DISTANCE    2u
-
-/* The Levenshtein distance of two names. */
-static size_t edit_distance(const char *a, size_t a_len, const char *b)
+/* Whether `word`, "--namespace=ml" or "-n", is this flag. */
+static bool is_named(const struct option_def *def, const char *word)
 {
-	size_t b_len = strlen(b), row[NAME_MAX_LENGTH + 1] = {0};
+	size_t len = strcspn(word, "=");
 
-	if (b_len > NAME_MAX_LENGTH)
-		return SIZE_MAX;
-	for (size_t j = 0; j <= b_len; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= a_len; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= b_len; j++) {
-			size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-			size_t shifted = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-
-			diagonal = row[j];
-			row[j] = changed < shifted ? changed : shifted;
-		}
-	}
-	return row[b_len];
-}
-
-struct guess {
-	const char *name; /* NULL = no name is similar enough */
-	size_t distance;
-};
-
-static void guess_name(const char *word, const char *name, struct guess *best)
-{
-	size_t length = strcspn(word, "="), d = edit_distance(word, length, name);
-
-	/* If the first letters differ, at most a third of the word may differ, so that "foo" does not suggest "top". */
-	if (d <= MAX_DISTANCE && (d <= 1 || d * 3 <= length || *word == *name) &&
-		(!best->name || d < best->distance))
-		*best = (struct guess){.name = name, .distance = d};
+	if (word[1] == '-')
+		return strlen(def->flag) == len && !strncmp(word, def->flag, len);
+	return def->letter && def->letter == word[1];
 }
 
 /* "fit and why": the program's commands that have the flag `word`, "--namespace" or "-n". */
@@ -215,19 +195,17 @@ static void list_owners(const struct program *program, const char *word, struct 
 	unsigned owners = 0;
 
 	FOREACH_OPTION (def, program, every)
-		if (word[1] == '-' ? !strncmp(word, def->flag, strcspn(word, "=")) &&
-					     strlen(def->flag) == strcspn(word, "=")
-				   : def->letter && def->letter == word[1])
+		if (is_named(def, word))
 			owners |= def->commands;
-	FOREACH_COMMAND (c, program)
-		if (owners >> c->id & 1) {
-			owners &= ~(1u << c->id);
-			strbuf_addf(out, "%s%s",
-				out->len == 0                               ? ""
-				: owners & options_commands(program, every) ? ", "
-									    : " and ",
-				c->name);
-		}
+	owners &= options_commands(program, every);
+	FOREACH_COMMAND (c, program) {
+		if (!(owners >> c->id & 1))
+			continue;
+		owners &= ~(1u << c->id); /* the commands that are not listed yet */
+		if (out->len > 0)
+			strbuf_addstr(out, owners ? ", " : " and ");
+		strbuf_addstr(out, c->name);
+	}
 }
 
 static int unknown_flag(const struct options *o, const char *word, struct err *err)
@@ -241,7 +219,7 @@ static int unknown_flag(const struct options *o, const char *word, struct err *e
 			*o->command->name ? o->command->name : o->program->name);
 
 	FOREACH_OPTION (def, o->program, o->command)
-		guess_name(word, def->flag, &best);
+		guess_name(word, strcspn(word, "="), def->flag, &best);
 	if (best.name)
 		return err_set(err, -EINVAL, "unknown flag '%s'; did you mean %s?", word, best.name);
 	return err_set(err, -EINVAL, "unknown flag '%s'", word);
@@ -268,9 +246,9 @@ static int unknown_command(const struct program *program, const char *word, stru
 		if (other && !strcmp(c->name, other))
 			return err_set(err, -EINVAL, "unknown command '%s'; did you mean %s?", word, other);
 	FOREACH_COMMAND (c, program)
-		guess_name(word, c->name, &best);
-	guess_name(word, "help", &best);
-	guess_name(word, "version", &best);
+		guess_name(word, strlen(word), c->name, &best);
+	guess_name(word, strlen(word), "help", &best);
+	guess_name(word, strlen(word), "version", &best);
 	if (best.name)
 		return err_set(err, -EINVAL, "unknown command '%s'; did you mean %s?", word, best.name);
 	return err_set(err, -EINVAL, "unknown command '%s'; try '%s --help'", word, program->call);
@@ -278,14 +256,18 @@ static int unknown_command(const struct program *program, const char *word, stru
 
 /* ---- flags */
 
-/* The flag of the command, or with NULL of any command, with this name or letter; NULL = none. */
+/* The flag of the command, or with NULL of any command, with this name, or with a name of one character this letter; NULL = none. */
 static const struct option_def *find_flag(
 	const struct program *program, const struct command_def *command, const char *name, size_t len)
 {
-	FOREACH_OPTION (def, program, command)
-		if (len == 1 ? def->letter == *name
-			     : strlen(def->flag + 2) == len && !strncmp(def->flag + 2, name, len))
+	FOREACH_OPTION (def, program, command) {
+		const char *long_name = def->flag + 2;
+
+		if (len == 1 && def->letter == *name)
 			return def;
+		if (len != 1 && strlen(long_name) == len && !strncmp(long_name, name, len))
+			return def;
+	}
 	return NULL;
 }
 
@@ -295,15 +277,17 @@ static bool stands_alone(const struct option_def *def)
 	return !def->arg || def->implied;
 }
 
-/* `value`: NULL = the flag stands alone. */
+/* `value`: NULL = the flag stands alone. "--watch=false" turns off a flag whose value may be omitted. */
 static int set_flag(struct options *o, const struct option_def *def, const char *value, struct err *err)
 {
-	bool is_switch =
-		!value || !def->arg || (def->implied && (!strcmp(value, "true") || !strcmp(value, "false")));
+	bool is_bool = value && (!strcmp(value, "true") || !strcmp(value, "false"));
 
 	forget_environment(o, def);
-	return is_switch ? set_switch(o, def, value ? value : "true", def->flag, err)
-			 : set_value(o, def, value, def->flag, err);
+	if (!value)
+		return set_switch(o, def, "true", def->flag, err);
+	if (!def->arg || (def->implied && is_bool))
+		return set_switch(o, def, value, def->flag, err);
+	return set_value(o, def, value, def->flag, err);
 }
 
 /* The arguments that are not read yet. */
@@ -325,12 +309,23 @@ static int needs_value(const char *word, struct err *err)
 	return err_set(err, -EINVAL, "flag '%s' needs a value", word);
 }
 
+/* The flag "--flag" or "--flag=VALUE"; NULL = none. *ret_value: the value, or NULL. */
+static const struct option_def *find_long_flag(const struct program *program,
+	const struct command_def *command, const char *word, const char **ret_value)
+{
+	const char *name = word + 2;
+	size_t len = strcspn(name, "=");
+
+	*ret_value = name[len] ? name + len + 1 : NULL;
+	/* find_flag() would take "--n" for "-n". */
+	return len > 1 ? find_flag(program, command, name, len) : NULL;
+}
+
 /* "--flag", "--flag=VALUE" and "--flag VALUE". */
 static int read_long(struct options *o, const char *word, struct arguments *a, struct err *err)
 {
-	size_t len = strcspn(word + 2, "=");
-	const struct option_def *def = len > 1 ? find_flag(o->program, o->command, word + 2, len) : NULL;
-	const char *value = word[2 + len] ? word + 2 + len + 1 : NULL;
+	const char *value;
+	const struct option_def *def = find_long_flag(o->program, o->command, word, &value);
 
 	if (!def)
 		return unknown_flag(o, word, err);
@@ -348,7 +343,7 @@ static int read_letters(struct options *o, const char *word, struct arguments *a
 	for (const char *p = word + 1; *p; p++) {
 		const char letter[] = {'-', *p, '\0'};
 		const struct option_def *def = find_flag(o->program, o->command, p, 1);
-		const char *attached = p[1] == '=' ? p + 2 : p[1] ? p + 1 : NULL;
+		const char *attached = p[1] ? p + 1 : NULL;
 		int r;
 
 		if (!def)
@@ -359,6 +354,8 @@ static int read_letters(struct options *o, const char *word, struct arguments *a
 				return r;
 			continue;
 		}
+		if (p[1] == '=')
+			attached = p + 2;
 		attached = next_value(a, attached);
 		return attached ? set_flag(o, def, attached, err) : needs_value(letter, err);
 	}
@@ -391,7 +388,8 @@ static bool is_flag(const char *word)
 	return word[0] == '-' && word[1] != '\0';
 }
 
-/* Reads flags as kubectl's parser (pflag) does: anywhere before "--", never abbreviated. */
+/* Reads flags as kubectl's parser (pflag) does: anywhere before "--", never abbreviated. Collects the words at the beginning of argv,
+ * because set_word() must know which flags were given. */
 static int read_flags(int argc, char **argv, struct options *o, struct err *err)
 {
 	struct arguments a = {.argc = argc, .at = 1, .argv = argv};
@@ -432,35 +430,41 @@ static const struct command_def *command_of(const struct program *program, const
 	return NULL;
 }
 
-/* "help", "help COMMAND" and "version": 1, and `o` is complete; 0 for anything else; -EINVAL. */
-static int read_word_for_flag(int argc, char **argv, struct options *o, struct err *err)
+/* The words are "help", "help COMMAND" or "version": 1, and `o` is complete; 0 for anything else; -EINVAL. */
+static int read_help_or_version(int n_words, char **words, struct options *o, struct err *err)
 {
-	bool help = !strcmp(argv[1], "help");
+	bool help = !strcmp(words[0], "help");
+	int max_words = help ? 2 : 1;
 	enum option_id id = help ? OPT_HELP : OPT_VERSION;
 
-	if (!help && strcmp(argv[1], "version") != 0)
+	if (!help && strcmp(words[0], "version") != 0)
 		return 0;
-	if (argc > (help ? 3 : 2))
-		return err_set(err, -EINVAL, "unexpected word '%s'", argv[help ? 3 : 2]);
-	if (argc == 3)
-		o->command = command_of(o->program, argv[2]);
-	if (argc == 3 && !o->command)
-		return unknown_command(o->program, argv[2], err);
+	if (n_words > max_words)
+		return err_set(err, -EINVAL, "unexpected word '%s'", words[max_words]);
+	if (n_words == 2)
+		o->command = command_of(o->program, words[1]);
+	if (n_words == 2 && !o->command)
+		return unknown_command(o->program, words[1], err);
 	o->value[id] = "true";
 	o->origin[id] = "";
 	return 1;
 }
 
-/* How many arguments the flag `word`, of any command, takes: 1 or 2; 0 if no command has the flag. */
-static int count_arguments(const struct program *program, const char *word)
+/*
+ * How many words of the command line the flag in `word` and its value are: 1 without a value or with the value in the same word, or 2. 0 = no
+ * command has the flag.
+ */
+static int count_flag_words(const struct program *program, const char *word)
 {
-	const struct option_def *def = NULL;
+	const struct option_def *def;
 
 	if (word[1] == '-') {
-		size_t len = strcspn(word + 2, "=");
+		const char *value;
 
-		def = len > 1 ? find_flag(program, NULL, word + 2, len) : NULL;
-		return !def ? 0 : word[2 + len] || stands_alone(def) ? 1 : 2;
+		def = find_long_flag(program, NULL, word, &value);
+		if (!def)
+			return 0;
+		return value || stands_alone(def) ? 1 : 2;
 	}
 	for (const char *p = word + 1; *p; p++) {
 		def = find_flag(program, NULL, p, 1);
@@ -480,7 +484,7 @@ static int find_word(const struct program *program, int argc, char **argv)
 	int i = 1;
 
 	while (i < argc && is_flag(argv[i])) {
-		int n = strcmp(argv[i], "--") != 0 ? count_arguments(program, argv[i]) : 0;
+		int n = strcmp(argv[i], "--") != 0 ? count_flag_words(program, argv[i]) : 0;
 
 		if (n == 0)
 			return argc;
@@ -497,6 +501,7 @@ static int take_argument(int at, int argc, char **argv)
 	return argc - 1;
 }
 
+/* `word`: the index that find_word() returned. */
 static int parse_command(struct options *o, int word, int argc, char **argv, struct err *err)
 {
 	const struct program *program = o->program;
@@ -525,7 +530,7 @@ int options_parse(const struct program *program, int argc, char **argv, struct o
 {
 	struct options o = {.program = program};
 	int word = find_word(program, argc, argv);
-	int r = word < argc ? read_word_for_flag(argc - word + 1, argv + word - 1, &o, err) : 0;
+	int r = word < argc ? read_help_or_version(argc - word, argv + word, &o, err) : 0;
 
 	if (r == 0)
 		r = parse_command(&o, word, argc, argv, err);
@@ -611,8 +616,11 @@ static size_t count_stdin(const struct options *o, const char *origins[2])
 		const char *value = def && def->repeats ? options_next(o, id, &pos) : o->value[id];
 
 		while (value) {
-			if (!strcmp(value, "-") && n++ < 2)
-				origins[n - 1] = o->origin[id];
+			if (!strcmp(value, "-")) {
+				if (n < 2)
+					origins[n] = o->origin[id];
+				n++;
+			}
 			value = def && def->repeats ? options_next(o, id, &pos) : NULL;
 		}
 	}
@@ -630,12 +638,23 @@ int options_stdin_once(const struct options *o, struct err *err)
 {
 	const char *origins[2];
 
-	return count_stdin(o, origins) < 2 ? 0
-					   : err_set(err, -EINVAL, "%s and %s cannot both be standard input",
-						     origins[0], origins[1]);
+	if (count_stdin(o, origins) < 2)
+		return 0;
+	return err_set(err, -EINVAL, "%s and %s cannot both be standard input", origins[0], origins[1]);
 }
 
-/* Breaks the descriptions of flags, which begin at HELP_COLUMN, into lines of at most `width` columns. */
+/* How many bytes of `text` to print in a line: the first `first` bytes, which are never broken, and at most `width` columns after them.
+ * A list of values that is longer than a line is broken after a bar. */
+static size_t find_line_end(const char *text, size_t first, size_t width)
+{
+	size_t end = first + text_line_length(text + first, width), bar = end;
+
+	while (bar > first + 1 && text[bar - 1] != '|' && text[bar - 1] != ' ')
+		bar--;
+	return bar > first + 1 ? bar : end;
+}
+
+/* Breaks the descriptions of flags, which begin at HELP_COLUMN, into lines of at most `width` columns. Other lines stay. */
 static void wrap_help(const char *text, size_t width, struct strbuf *out)
 {
 	for (; *text; text += strcspn(text, "\n") + 1) {
@@ -644,12 +663,8 @@ static void wrap_help(const char *text, size_t width, struct strbuf *out)
 
 		while (text_width(rest) + indent > width && length > HELP_COLUMN && line[0] == ' ') {
 			size_t first = rest == line ? HELP_COLUMN : 0;
-			size_t part = first + text_line_length(rest + first, width - HELP_COLUMN), bar = part;
+			size_t part = find_line_end(rest, first, width - HELP_COLUMN);
 
-			/* A list of values that is longer than a line is broken after a bar. */
-			while (bar > first + 1 && rest[bar - 1] != '|' && rest[bar - 1] != ' ')
-				bar--;
-			part = bar > first + 1 ? bar : part;
 			strbuf_addf(out, "%*s%.*s\n", (int)indent, "", (int)part, rest);
 			rest += part;
 			indent = HELP_COLUMN;

@@ -21,6 +21,7 @@ enum command {
 	COMMAND_WHY,
 	COMMAND_TOP,
 	COMMAND_NUMA_PODS,
+	COMMAND_NUMA_DEVICES,
 	COMMAND_NUMA_CONFIG,
 	COMMAND_NUMA_DIFF,
 	COMMAND_NUMA_CHANGES,
@@ -123,12 +124,14 @@ enum option_id {
 	OPT_ALL_NAMESPACES,
 	OPT_MISALIGNED,
 	OPT_DIFFERENT,
+	OPT_IGNORE,
 	OPT_SINCE,
 	OPT_REQUEST_TIMEOUT,
 	OPT_OBJECTS_ONLY,
 	OPT_NODES,
 	OPT_PODS,
 	OPT_REPLICAS,
+	OPT_MIN_COPIES,
 	OPT_PENDING,
 	OPT_MAX_MOVES,
 	OPT_EVICT,
@@ -155,7 +158,7 @@ enum option_id {
 	OPT_WEIGHT,
 	OPT_VOLCANO_WEIGHT,
 	OPT_SORT_BY,
-	OPT_POOL_LABEL,
+	OPT_BY,
 	OPT_LABEL_COLUMN,
 	OPT_TLS_CERT,
 	OPT_TLS_KEY,
@@ -207,7 +210,7 @@ struct options;
 
 struct command_def {
 	const char *name;  /* "fit"; "" = the program's main command, which has no name */
-	const char *usage; /* the arguments, "[NODE...] -f FILE [FLAG...]" */
+	const char *usage; /* the arguments, "[NODE...] (-f FILE | --cpus N...) [FLAG...]" */
 	const char *help;
 	const char *examples;                      /* lines, each with a newline; NULL = none */
 	size_t max_words;                          /* maximum number of arguments that are not flags */

@@ -2,10 +2,13 @@
 #include "cli/pod_input.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
+#include "cluster/objects/manifest_fields.h"
 #include "common/cleanup.h"
 #include "common/io/fs.h"
 #include "common/io/manifest.h"
+#include "common/log.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
@@ -34,9 +37,38 @@ static void append_templates(struct pod_templates *to, struct pod_templates *fro
 	from->n_items = 0;
 }
 
-/* Read the objects of a list and of Lists in it. `other` becomes the reason why the last skipped object has no template. */
-static int read_objects(const struct doc *list, const char *what, size_t *n_objects,
-	struct pod_templates *ret, struct err *other, struct err *err)
+/* What was read of all files so far. */
+struct pod_files {
+	struct pod_templates *templates;
+	size_t n_bytes, n_objects;
+	struct err other; /* why the last object without a pod template has none */
+	const char *path; /* of this object */
+};
+
+#define FIELDS_WARNED 10u /* unknown fields of an object that are named */
+
+/* kubectl refuses unknown fields; an API server may know more than these. */
+static void warn_unknown_fields(
+	const char *path, const struct doc *object, const struct pod_templates *templates)
+{
+	CLEANUP(strv_release) struct strv fields = {0};
+
+	manifest_unknown_fields(object, &fields);
+	for (size_t i = 0; i < templates->n_items; i++)
+		if (templates->items[i].owner && pod_is_manifest(templates->items[i].owner))
+			manifest_pod_unknown_fields(templates->items[i].owner, &fields);
+	for (size_t i = 0; i < fields.n_items && i < FIELDS_WARNED; i++)
+		log_warning("'%.150s': ignored the unknown field %s", path, fields.items[i]);
+	if (fields.n_items > FIELDS_WARNED)
+		log_warning(
+			"'%.150s': ignored %zu other unknown fields", path, fields.n_items - FIELDS_WARNED);
+}
+
+/*
+ * Read the objects of a list and of Lists in it; `what` names an item in messages. Changes the objects: adds what the controllers add to
+ * their pods.
+ */
+static int read_objects(const struct doc *list, const char *what, struct pod_files *files, struct err *err)
 {
 	size_t i = 0;
 
@@ -50,33 +82,27 @@ static int read_objects(const struct doc *list, const char *what, size_t *n_obje
 		i++;
 		if (object->kind == DOC_NULL)
 			continue;
-		if (++*n_objects > POD_INPUT_MAX_OBJECTS)
+		files->n_objects++;
+		if (files->n_objects > POD_INPUT_MAX_OBJECTS)
 			return err_set(err, -EINVAL, "more than %u objects", POD_INPUT_MAX_OBJECTS);
 		if (items && items->kind == DOC_LIST && len >= 4 && !strcmp(kind + len - 4, "List")) {
-			r = read_objects(items, "item", n_objects, ret, other, err);
+			r = read_objects(items, "item", files, err);
 		} else {
 			workload_add_by_controller(object);
 			r = pod_templates_from_doc(object, &found, err);
 		}
+		/* Not a failure if another object has a pod template. */
 		if (r == -ENOENT) {
-			*other = *err;
+			files->other = *err;
 			continue;
 		}
 		if (r < 0)
 			return list->n_items == 1 ? r : err_wrap(err, r, "%s %zu", what, i);
-		append_templates(ret, &found);
-		r = 0;
+		warn_unknown_fields(files->path, object, &found);
+		append_templates(files->templates, &found);
 	}
 	return 0;
 }
-
-/* What was read of all files so far. */
-struct pod_files {
-	struct pod_templates *templates;
-	size_t n_bytes, n_objects;
-	struct err other; /* why the last object without a pod template has none */
-	const char *path; /* of this object */
-};
 
 static int read_file(struct pod_files *files, const char *path, struct err *err)
 {
@@ -95,8 +121,7 @@ static int read_file(struct pod_files *files, const char *path, struct err *err)
 			POD_INPUT_MAX_BYTES);
 	r = manifest_parse_all(text.text, text.len, documents, &why);
 	if (r == 0)
-		r = read_objects(
-			documents, "document", &files->n_objects, files->templates, &files->other, &why);
+		r = read_objects(documents, "document", files, &why);
 	return r < 0 ? err_set(err, r, "'%.150s': %.300s", path, why.text) : 0;
 }
 
@@ -143,14 +168,15 @@ static bool is_page_count(const char *text)
 	return *text && strspn(text, "0123456789") == strlen(text);
 }
 
+/* Changes a number of pages to bytes. An amount of bytes must be a whole number of pages. */
 static int check_pages(const struct request_flag *flag, const char *text, struct quantity *q, struct err *err)
 {
 	qty_t page = (qty_t)flag->page_bytes * QTY_UNIT;
 
+	if (!is_page_count(text) && q->nano % page != 0)
+		return err_set(err, -EINVAL, "'%.100s' is not a whole number of pages", text);
 	if (!is_page_count(text))
-		return q->nano % page == 0
-			       ? 0
-			       : err_set(err, -EINVAL, "'%.100s' is not a whole number of pages", text);
+		return 0;
 	if (q->nano > QTY_MAX / flag->page_bytes)
 		return err_set(err, -ERANGE, "'%.100s' pages are too many", text);
 	q->nano *= flag->page_bytes;
@@ -206,7 +232,20 @@ static int read_values(const struct options *options, const struct request_flag 
 	return 0;
 }
 
-static int read_flags(const struct options *options, struct pod_templates *ret, struct err *err)
+/* Neither a file nor a request is given. */
+static int no_request(const struct options *options, struct err *err)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < options->n_words; i++)
+		if (stat(options->words[i], &st) == 0 && S_ISREG(st.st_mode))
+			return err_set(err, -EINVAL, "no pod: '%.200s' is a file: did you mean -f %.200s?",
+				options->words[i], options->words[i]);
+	return err_set(err, -EINVAL,
+		"no pod: give a file with -f, or a request with flags such as --cpus and --memory");
+}
+
+static int read_request_flags(const struct options *options, struct pod_templates *ret, struct err *err)
 {
 	struct pod_template *t = vec_push(&ret->items, &ret->n_items, &ret->items_size, sizeof(*t));
 	struct container_request *c;
@@ -224,10 +263,12 @@ static int read_flags(const struct options *options, struct pod_templates *ret, 
 	}
 	if (option_set(options, OPT_POD))
 		return err_set(err, -EINVAL, "%s requires --filename", options->origin[OPT_POD]);
-	return c->requests.n_items > 0
-		       ? 0
-		       : err_set(err, -EINVAL,
-				 "no pod: give a file with -f, or a request with flags such as --cpus and --memory");
+	if (c->requests.n_items == 0)
+		return no_request(options, err);
+	for (size_t i = 0; i < c->requests.n_items; i++)
+		if (c->requests.items[i].quantity.nano > 0)
+			return 0;
+	return err_set(err, -EINVAL, "the pod requests nothing: every amount is 0");
 }
 
 /* --filename excludes the flags of a request. */
@@ -253,7 +294,7 @@ int pod_input_read(const struct options *options, struct pod_templates *ret, str
 {
 	CLEANUP(pod_templates_release) struct pod_templates t = {0};
 	bool files = option_set(options, OPT_FILENAME);
-	int r = files ? check_sources(options, err) : read_flags(options, &t, err);
+	int r = files ? check_sources(options, err) : read_request_flags(options, &t, err);
 
 	if (r == 0 && files)
 		r = read_files(options, &t, err);

@@ -113,7 +113,8 @@ static int draw_once(const struct options *options, watching_fn *draw, void *dat
 	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Block the signals of a watch and install their handler. *ret_unblocked is the mask that lets them through. */
+/* Blocks the signals of a watch and installs their handler. *ret_unblocked is the mask that lets them through. Unless pictures are
+ * redrawn, Ctrl-Z works without a handler: the terminal needs no restoring. */
 static int hold_signals(bool redraw, sigset_t *ret_unblocked)
 {
 	static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP};
@@ -170,7 +171,7 @@ int watching_check(const struct options *options, struct err *err)
 	if (!option_set(options, OPT_WATCH))
 		return options_stdin_once(options, err);
 	if (strcmp(options->value[OPT_OUTPUT], "text") != 0)
-		return err_set(err, -EINVAL, "%s: only text can be watched", options->origin[OPT_WATCH]);
+		return err_set(err, -EINVAL, "%s requires a text output format", options->origin[OPT_WATCH]);
 	if (options_use_stdin(options))
 		return err_set(err, -EINVAL,
 			"%s: standard input can be read only once, read from a file instead",

@@ -14,7 +14,7 @@
 
 #define CHECK_MAX (8u << 20)
 
-static int print(const struct options *options, const struct check_report *report)
+static int print_check(const struct options *options, const struct check_report *report)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CHECK_MAX);
 	CLEANUP(writer_release) struct writer w;
@@ -38,7 +38,7 @@ int command_check(const struct options *options)
 
 	check_host(&config, &report, &nrt);
 	check_api_server(&config, nrt.kind == DOC_MAP ? &nrt : NULL, &report);
-	if (print(options, &report) < 0)
+	if (print_check(options, &report) < 0)
 		return EXIT_FAILURE;
 	return check_report_level(&report) == CHECK_FAIL ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -69,7 +69,7 @@ static void suggest_flags(const struct fit_query *q, struct node_report *n)
 	free(reason);
 }
 
-static int print(const struct options *options, const struct pod_report *r, const struct node_report *n)
+static int print_fit(const struct options *options, const struct pod_report *r, const struct node_report *n)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FIT_TEXT_MAX);
 	CLEANUP(writer_release) struct writer w;
@@ -84,21 +84,21 @@ static int report_verdict(struct fit_query *q)
 {
 	CLEANUP(pod_report_release) struct pod_report report;
 	CLEANUP(node_report_release) struct node_report n;
-	CLEANUP(resource_list_release) struct resource_list free = {0};
+	CLEANUP(resource_list_release) struct resource_list requestable = {0};
 	const struct resource_list none = {0};
 	struct node_state *node = &q->o.node;
 	const struct node_info *info = cluster_find_node(&q->cluster, node->node_name);
 	bool known = (info && info->has_node) || q->from_pods_api;
 
 	if (info && info->has_node)
-		node_info_requestable(info, NULL, &free);
+		node_info_requestable(info, NULL, &requestable);
 	else if (known)
-		node_admission_requestable(node, info ? &info->requested : &none, &free);
+		node_admission_requestable(node, info ? &info->requested : &none, &requestable);
 	pod_report_init(&report, &q->picked->pod);
-	node_report_make(&report, node, REPORT_ALL, known ? &free : NULL, &n);
+	node_report_make(&report, node, REPORT_ALL, known ? &requestable : NULL, &n);
 	suggest_flags(q, &n);
-	fit_flags_add_victims(q->options, info, known ? &free : NULL, node, &q->picked->pod, &n);
-	if (print(q->options, &report, &n) < 0)
+	fit_flags_add_victims(q->options, info, known ? &requestable : NULL, node, &q->picked->pod, &n);
+	if (print_fit(q->options, &report, &n) < 0)
 		return EXIT_FAILURE;
 	return fit_flags_status(&n);
 }

@@ -40,7 +40,7 @@ static void run_release(struct run *run)
 }
 
 /* A dry run writes nothing and therefore takes no lock. */
-static void find_lock(struct run *run)
+static void set_lock_path(struct run *run)
 {
 	const char *lock = run->options->value[OPT_LOCK];
 
@@ -94,7 +94,7 @@ static int prepare(struct run *run, struct err *err)
 	r = stage_render(run->options, &c->render, err);
 	if (r < 0)
 		return r;
-	find_lock(run);
+	set_lock_path(run);
 	r = option_set(run->options, OPT_DRY_RUN) ? 0 : open_api(run, err);
 	if (r < 0)
 		return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program nrtd. */
-#include "cli/opts.h"
+#include "cli/commands.h"
 
 int main(int argc, char **argv)
 {
-	return program_main(&program_nrtd, argc, argv);
+	return command_main(&program_nrtd, argc, argv);
 }

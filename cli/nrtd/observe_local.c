@@ -27,7 +27,7 @@ void observe_pod_memory(const struct options *options, struct observation *o, st
 	struct err err = {""};
 
 	if (config.cgroup && pod_memory_read(config.sysroot, config.cgroup, &o->node, &err) < 0)
-		notes_add(notes, "%s; on which NUMA nodes the memory of pods is, is not known", err.text);
+		notes_add(notes, "%s; the NUMA nodes of the pods' memory are unknown", err.text);
 }
 
 int observe_local(const struct options *options, struct observation *ret, struct err *err)

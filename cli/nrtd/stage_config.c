@@ -126,7 +126,7 @@ static int add_shape(struct hints_config *config, const char *text, struct err *
 
 	if (text[len] != '=' || len > SHAPE_NAME_MAX || !text_is_label_name(text, len))
 		return err_set(err, -EINVAL,
-			"'%.60s' does not begin with a name and '=': small=cpu=4,memory=8Gi", text);
+			"'%.60s' is not of the form NAME=REQUEST, for example small=cpu=4,memory=8Gi", text);
 	for (size_t i = 0; i < config->n_shapes; i++)
 		if (strlen(config->shapes[i].name) == len && !memcmp(config->shapes[i].name, text, len))
 			return err_set(err, -EINVAL, "shape '%s' appears twice", config->shapes[i].name);

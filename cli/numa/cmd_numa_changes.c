@@ -30,7 +30,7 @@ static void changes_query_release(struct changes_query *q)
 	source_close(q->source);
 }
 
-static int add_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static int add_history_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	struct changes_query *q = data;
 	const char *name = doc_object_name(object);
@@ -46,7 +46,7 @@ static int add_object(enum object_kind kind, struct doc *object, void *data, str
 }
 
 /* The node's object is optional: it shows what pods hold. */
-static int finish(struct cluster_node *node, void *data, struct err *err)
+static int finish_report(struct cluster_node *node, void *data, struct err *err)
 {
 	struct changes_query *q = data;
 
@@ -56,7 +56,7 @@ static int finish(struct cluster_node *node, void *data, struct err *err)
 	return 0;
 }
 
-static int make_report(struct changes_query *q, struct err *err)
+static int make_changes_report(struct changes_query *q, struct err *err)
 {
 	const struct options *o = q->options;
 	struct err why = {""};
@@ -72,10 +72,11 @@ static int make_report(struct changes_query *q, struct err *err)
 	q->report.node = source_node(q->source);
 	q->report.now_s = clock_ms(CLOCK_REALTIME) / 1000;
 	q->report.since_s = q->report.now_s - (int64_t)(option_ms(o, OPT_SINCE) / 1000);
-	r = source_read_history(q->source, add_object, q, &q->report.events_known, err);
+	r = source_read_history(q->source, add_history_object, q, &q->report.events_known, err);
 	if (r < 0)
 		return r;
-	r = source_each_node(q->source, finish, q, &why);
+	/* Without the node's object the report only lacks what pods hold. */
+	r = source_each_node(q->source, finish_report, q, &why);
 	if (r < 0)
 		changes_report_finish(&q->report, NULL);
 	if (r < 0 && !q->node_found)
@@ -83,7 +84,7 @@ static int make_report(struct changes_query *q, struct err *err)
 	return 0;
 }
 
-static int print(const struct changes_query *q)
+static int print_changes(const struct changes_query *q)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
@@ -98,13 +99,13 @@ int command_numa_changes(const struct options *options)
 {
 	CLEANUP(changes_query_release) struct changes_query q = {.options = options};
 	struct err err = {""};
-	int r = make_report(&q, &err);
+	int r = make_changes_report(&q, &err);
 
 	if (r < 0) {
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	if (print(&q) < 0)
+	if (print_changes(&q) < 0)
 		return EXIT_FAILURE;
 	return EXIT_SUCCESS;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/numa/object_word.h"
 #include "cli/numa/source.h"
 #include "cli/report/hugepages_report.h"
 #include "cli/report/node_comparison.h"
@@ -26,6 +27,7 @@ struct comparison {
 	struct hugepages_report hugepages;
 	bool has_hugepages;
 	struct cluster cluster; /* read if a node has hugepages */
+	struct strv without_object;
 };
 
 static void comparison_release(struct comparison *c)
@@ -35,6 +37,7 @@ static void comparison_release(struct comparison *c)
 	free(c->nodes);
 	hugepages_report_release(&c->hugepages);
 	cluster_release(&c->cluster);
+	strv_release(&c->without_object);
 	source_close(c->source);
 }
 
@@ -60,14 +63,16 @@ static int read_nodes(struct comparison *c, struct err *err)
 		r = source_open(c->options, 0, &c->source, err);
 	if (r == 0)
 		r = source_each_node(c->source, config_add_node, c, err);
+	if (r == 0 && !c->whole)
+		r = source_read_nodes_without_object(c->source, &c->without_object, err);
 	if (r == 0 && c->has_hugepages && !option_set(c->options, OPT_DIFFERENT))
 		r = source_fill_cluster(c->source, &c->cluster, NULL, NULL, err);
 	return r;
 }
 
-static bool is_named(const struct node_facts *f, const char *word)
+static bool is_node_named(const struct node_facts *f, const char *word)
 {
-	return !strcmp(f->node, source_strip_kind(word, "node"));
+	return !strcmp(f->node, object_word_strip_kind(word, "node"));
 }
 
 /* Puts the two nodes into the order of the command line. */
@@ -78,7 +83,7 @@ static int order_nodes(struct comparison *c, struct err *err)
 	if (c->n_nodes != 2)
 		return err_set(err, -EINVAL, "the two nodes have %zu object%s: name two different nodes",
 			c->n_nodes, c->n_nodes == 1 ? "" : "s");
-	if (is_named(&c->nodes[0], c->options->words[0]))
+	if (is_node_named(&c->nodes[0], c->options->words[0]))
 		return 0;
 	first = c->nodes[0];
 	c->nodes[0] = c->nodes[1];
@@ -86,7 +91,21 @@ static int order_nodes(struct comparison *c, struct err *err)
 	return 0;
 }
 
-static int print(const struct comparison *c, size_t *ret_different)
+/* The sections of --ignore, as a set of bits. */
+static unsigned find_ignored(const struct options *o)
+{
+	unsigned ignored = 0;
+	const char *value;
+	size_t pos = 0;
+
+	while ((value = options_next(o, OPT_IGNORE, &pos)))
+		for (enum fact_section s = 0; s < FACT_SECTION_COUNT; s++)
+			if (!strcmp(value, fact_section_names[s]))
+				ignored |= 1u << s;
+	return ignored;
+}
+
+static int print_comparison(const struct comparison *c, size_t *ret_different)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
@@ -94,22 +113,26 @@ static int print(const struct comparison *c, size_t *ret_different)
 
 	writer_init(&w, o->value[OPT_OUTPUT], !option_set(o, OPT_NO_HEADERS), &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
-	*ret_different = c->whole ? node_comparison_write_diff(&w, c->nodes)
+	*ret_different = c->whole ? node_comparison_write_diff(&w, c->nodes, find_ignored(o))
 				  : node_comparison_write_settings(
 					    &w, c->nodes, c->n_nodes, option_set(o, OPT_DIFFERENT));
+	if (!c->whole && (writer_is_doc(&w) || w.headings))
+		writer_without_object(&w, &c->without_object);
 	if (!c->whole && !option_set(o, OPT_DIFFERENT))
 		hugepages_report_write(&w, &c->hugepages, &c->cluster);
 	return print_text(writer_finish(&w), &text);
 }
 
-static int compare(struct comparison *c)
+static int run_comparison(struct comparison *c)
 {
 	struct err err = {""};
-	int r = c->whole && c->options->n_words != 2
-			? err_set(&err, -EINVAL, "name two nodes: kubectl numa diff NODE NODE [FLAG...]")
-			: read_nodes(c, &err);
 	size_t different;
+	int r;
 
+	if (c->whole && c->options->n_words != 2)
+		r = err_set(&err, -EINVAL, "name two nodes: kubectl numa diff NODE NODE [FLAG...]");
+	else
+		r = read_nodes(c, &err);
 	if (r == 0 && c->whole)
 		r = order_nodes(c, &err);
 	else if (r == 0 && c->n_nodes == 0)
@@ -118,7 +141,7 @@ static int compare(struct comparison *c)
 		log_error("%s", err.text);
 		return source_exit_status(c->options, r);
 	}
-	if (print(c, &different) < 0)
+	if (print_comparison(c, &different) < 0)
 		return EXIT_FAILURE;
 	return different > 0 ? EXIT_DOES_NOT_FIT : EXIT_SUCCESS;
 }
@@ -127,12 +150,12 @@ int command_numa_config(const struct options *options)
 {
 	CLEANUP(comparison_release) struct comparison c = {.options = options, .cluster = {.n_nodes = 0}};
 
-	return compare(&c);
+	return run_comparison(&c);
 }
 
 int command_numa_diff(const struct options *options)
 {
 	CLEANUP(comparison_release) struct comparison c = {.options = options, .whole = true};
 
-	return compare(&c);
+	return run_comparison(&c);
 }

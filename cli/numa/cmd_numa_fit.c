@@ -10,6 +10,7 @@
 #include "cli/numa/source.h"
 #include "cli/numa/stored_pod.h"
 #include "cli/pod_input.h"
+#include "cli/progress.h"
 #include "cli/report/fit_report.h"
 #include "cli/report/terminal.h"
 #include "cluster/constraints/scheduling_constraints.h"
@@ -50,20 +51,20 @@ static void fit_query_release(struct fit_query *q)
 /* Reports in full on the only node. */
 static void report_only_node(struct fit_query *q, const struct node_info *node)
 {
-	CLEANUP(resource_list_release) struct resource_list free = {0};
+	CLEANUP(resource_list_release) struct resource_list requestable = {0};
 	struct node_report *n = pod_report_add(&q->report, node, REPORT_ALL);
 	struct projected_node *projected;
 
 	if (node->has_node)
-		node_info_requestable(node, NULL, &free);
+		node_info_requestable(node, NULL, &requestable);
 	q->only_basis = node->object.basis;
 	if (n->rest_fits)
 		n->basis = node->object.basis; /* of the verdict on the pod without devices */
 	/* What a victim frees would go to the pod of a reservation, as in the extender's preemption. */
 	if (n->n_reserved == 0 && project_node_possible(node))
-		fit_flags_add_victims(q->options, node, node->has_node ? &free : NULL,
+		fit_flags_add_victims(q->options, node, node->has_node ? &requestable : NULL,
 			project_node_state(&q->report.projections, node, &projected), &q->picked->pod, n);
-	else if (option_set(q->options, OPT_WHAT_FREES))
+	else if (option_set(q->options, OPT_WHAT_FREES)) /* no victims are searched */
 		n->victims.answer = n->answer == KUBELET_ADMITS ? VICTIMS_NOTHING : VICTIMS_UNKNOWN;
 }
 
@@ -82,11 +83,13 @@ static int fit_add_node(struct cluster_node *object, void *data, struct err *err
 	struct node_info *node;
 	int r;
 
+	/* Files may have several objects of the node: the first counts. */
 	if (q->only && q->report.n_nodes > 0)
 		return 0;
 	r = fit_flags_assume(q->options, &object->state.settings, err);
 	if (r < 0)
 		return r;
+	progress_show("nodes judged", q->report.n_nodes, 0);
 	warn_not_excluded(q, object);
 	cluster_node_exclude(object, &q->excluded);
 	node = cluster_set_object(&q->cluster, object, 0);
@@ -100,7 +103,7 @@ static int fit_add_node(struct cluster_node *object, void *data, struct err *err
 
 /* ---- the output */
 
-static int print(const struct fit_query *q)
+static int print_fits(const struct fit_query *q)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
@@ -108,7 +111,7 @@ static int print(const struct fit_query *q)
 
 	writer_init(&w, q->options->value[OPT_OUTPUT], headings, &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
-	if (q->only)
+	if (q->only && w.format != WRITER_NAME)
 		fit_write_node(&w, &q->report, &q->report.nodes[0]);
 	else
 		fit_write(&w, &q->report);
@@ -117,35 +120,55 @@ static int print(const struct fit_query *q)
 	return print_text(writer_finish(&w), &text);
 }
 
+/* Of a question about nodes with several copies. */
+static int copies_status(const struct pod_report *report)
+{
+	bool unknown;
+
+	if (pod_report_count_with_copies(report, &unknown) > 0)
+		return EXIT_SUCCESS;
+	if (unknown)
+		log_error("no verdict: whether a node admits %zu copies is not known", report->min_copies);
+	return unknown ? EXIT_FAILURE : EXIT_DOES_NOT_FIT;
+}
+
 /* Of a question about many nodes; says on standard error why there is no verdict. */
-static int exit_status(const struct fit_query *q)
+static int status_of_many(const struct fit_query *q)
 {
 	const struct pod_report *report = &q->report;
 	bool fits = report->n_admit > 0 && report->placed_replicas == report->wanted_replicas;
 
+	if (report->min_copies > 0)
+		return copies_status(report);
 	if (!fits && report->at_least && report->copies == 0)
 		log_error("no verdict: whether the pod fits a node is not known");
 	else if (!fits && report->at_least)
-		log_error("no verdict: whether more than %zu cop%s not known", report->copies,
-			report->copies == 1 ? "y fits is" : "ies fit is");
-	return fits ? EXIT_SUCCESS : report->at_least ? EXIT_FAILURE : EXIT_DOES_NOT_FIT;
+		log_error("no verdict: whether more copies than %zu fit is not known", report->copies);
+	if (fits)
+		return EXIT_SUCCESS;
+	return report->at_least ? EXIT_FAILURE : EXIT_DOES_NOT_FIT;
 }
 
 /* ---- the command */
 
 /* Checks combinations of flags. */
-static int check_flags(const struct fit_query *q, struct err *err)
+static int fit_check_flags(const struct fit_query *q, struct err *err)
 {
+	static const enum option_id of_many[] = {OPT_REPLICAS, OPT_MIN_COPIES};
 	const struct options *options = q->options;
 
 	if (option_set(options, OPT_BELOW_PRIORITY) && !option_set(options, OPT_WHAT_FREES))
 		return err_set(err, -EINVAL, "%s requires --what-frees", options->origin[OPT_BELOW_PRIORITY]);
 	if (option_set(options, OPT_WHAT_FREES) && !q->only)
 		return err_set(err, -EINVAL, "%s requires exactly one NODE", options->origin[OPT_WHAT_FREES]);
-	if (option_set(options, OPT_REPLICAS) && q->only)
-		return err_set(err, -EINVAL, "%s is not possible with exactly one NODE",
-			options->origin[OPT_REPLICAS]);
-	return options_stdin_once(options, err);
+	for (size_t i = 0; i < ARRAY_SIZE(of_many); i++)
+		if (option_set(options, of_many[i]) && q->only)
+			return err_set(err, -EINVAL, "%s is not possible with exactly one NODE",
+				options->origin[of_many[i]]);
+	if (option_set(options, OPT_REPLICAS) && option_set(options, OPT_MIN_COPIES))
+		return err_set(err, -EINVAL, "%s and %s exclude each other", options->origin[OPT_REPLICAS],
+			options->origin[OPT_MIN_COPIES]);
+	return 0;
 }
 
 /* Each pod of --without-pod must occur in an object. */
@@ -164,7 +187,11 @@ static size_t count_replicas(const struct options *options, const struct pod_tem
 
 	if (replicas)
 		return strtoul(replicas, NULL, 10);
-	return !pod->is_counted ? 0 : pod->replicas < SIZE_MAX ? (size_t)pod->replicas : SIZE_MAX;
+	if (option_set(options, OPT_MIN_COPIES))
+		return 0;
+	if (!pod->is_counted)
+		return 0;
+	return pod->replicas < SIZE_MAX ? (size_t)pod->replicas : SIZE_MAX;
 }
 
 /* Opens the source, checks the flags, and reads the pod. */
@@ -174,23 +201,23 @@ static int read_request(struct fit_query *q, struct err *err)
 	int r;
 
 	settings_init(&scratch);
+	if (options_stdin_once(q->options, err) < 0 || pod_input_read(q->options, &q->templates, err) < 0)
+		return -EINVAL; /* a missing file is wrong usage, too */
 	r = source_open(q->options, 0, &q->source, err);
 	if (r < 0)
 		return r;
 	q->only = source_node(q->source);
-	r = check_flags(q, err);
+	r = fit_check_flags(q, err);
 	if (r < 0)
 		return r;
 	r = fit_flags_assume(q->options, &scratch, err); /* wrong usage is reported first */
 	if (r < 0)
 		return r;
-	if (pod_input_read(q->options, &q->templates, err) < 0)
-		return -EINVAL; /* a missing file is wrong usage, too */
 	r = pod_input_pick(q->options, &q->templates, &q->picked, err);
 	return r < 0 ? r : stored_pod_find(q->options, q->source, &q->picked, &q->stored, err);
 }
 
-static int make_report(struct fit_query *q, struct err *err)
+static int make_fit_report(struct fit_query *q, struct err *err)
 {
 	const struct pod_template *pod;
 	int r = read_request(q, err);
@@ -217,6 +244,8 @@ static int make_report(struct fit_query *q, struct err *err)
 	if (q->only)
 		return 0;
 	source_nodes_without_object(q->source, &q->cluster, &q->report.without_object);
+	if (option_set(q->options, OPT_MIN_COPIES))
+		q->report.min_copies = strtoul(q->options->value[OPT_MIN_COPIES], NULL, 10);
 	pod_report_place(&q->report, count_replicas(q->options, pod));
 	return 0;
 }
@@ -228,12 +257,14 @@ int command_numa_fit(const struct options *options)
 	int r;
 
 	fit_flags_exclude(options, &q.excluded);
-	r = make_report(&q, &err);
+	progress_begin();
+	r = make_fit_report(&q, &err);
+	progress_end();
 	if (r < 0) {
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	if (print(&q) < 0)
+	if (print_fits(&q) < 0)
 		return EXIT_FAILURE;
-	return q.only ? fit_flags_status(&q.report.nodes[0]) : exit_status(&q);
+	return q.only ? fit_flags_status(&q.report.nodes[0]) : status_of_many(&q);
 }

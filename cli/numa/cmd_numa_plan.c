@@ -14,6 +14,7 @@
 #include "cli/numa/stored_pod.h"
 #include "cli/opts_check.h"
 #include "cli/pod_input.h"
+#include "cli/progress.h"
 #include "cli/report/simulated_report.h"
 #include "cli/report/terminal.h"
 #include "common/cleanup.h"
@@ -162,7 +163,7 @@ static int check_apply(const struct options *o, struct err *err)
 	return 0;
 }
 
-static int read_flags(struct planning *p, struct err *err)
+static int read_plan_flags(struct planning *p, struct err *err)
 {
 	const struct options *o = p->options;
 	int r;
@@ -188,24 +189,30 @@ static int read_flags(struct planning *p, struct err *err)
 			"%s is for the pods of the cluster, not for a pod that is described",
 			o->origin[OPT_PENDING]);
 	r = check_apply(o, err);
+	if (r == 0 && !option_set(o, OPT_PENDING) && !pod_input_given(o))
+		r = err_set(err, -EINVAL,
+			"no pods: give a file with -f, a request with flags such as --cpus and --memory, or --pending");
 	if (r < 0 || !option_set(o, OPT_EXPECT))
 		return r;
 	return expected_plan_read(o->value[OPT_EXPECT], &p->expected, err);
 }
 
-static int make_plan(struct planning *p, struct err *err)
+static int find_plan(struct planning *p, struct err *err)
 {
 	uint64_t max_age_ms = option_ms(p->options, OPT_MAX_AGE);
-	int r = source_begin(p->options, &p->source, err);
+	int r;
 
+	/* First: the caller releases the cluster after a failure, too. */
 	simulated_cluster_init(&p->cluster);
+	p->cluster.progress = progress_show;
+	r = source_begin(p->options, &p->source, err);
 	if (r < 0)
 		return r;
 	r = source_read_cluster(p->source, &p->cluster, err);
 	if (r < 0)
 		return r;
 	if (max_age_ms > 0 && source_client(p->source))
-		simulated_leave_outdated(
+		simulated_set_aside_outdated(
 			&p->cluster, (clock_ms(CLOCK_REALTIME) - (int64_t)max_age_ms) / 1000);
 	if (option_set(p->options, OPT_ALIGNED))
 		simulated_require_alignment(&p->cluster);
@@ -216,7 +223,17 @@ static int make_plan(struct planning *p, struct err *err)
 	return 0;
 }
 
-static int print(struct planning *p)
+static int make_plan(struct planning *p, struct err *err)
+{
+	int r;
+
+	progress_begin();
+	r = find_plan(p, err);
+	progress_end();
+	return r;
+}
+
+static int print_plan(struct planning *p)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
@@ -228,11 +245,11 @@ static int print(struct planning *p)
 	return print_text(writer_finish(&w), &text);
 }
 
-static int exit_status(enum plan_outcome outcome)
+static int plan_exit_status(enum plan_outcome outcome)
 {
-	return outcome == PLAN_FULL      ? EXIT_SUCCESS
-	       : outcome == PLAN_PARTIAL ? EXIT_PARTIAL
-					 : EXIT_DOES_NOT_FIT;
+	if (outcome == PLAN_FULL)
+		return EXIT_SUCCESS;
+	return outcome == PLAN_PARTIAL ? EXIT_PARTIAL : EXIT_DOES_NOT_FIT;
 }
 
 /* ---- --apply */
@@ -291,6 +308,7 @@ static int check_plan(const struct planning *p, struct plan_apply *apply, struct
 
 #define IDLE_ROUNDS 10u /* consecutive plans that a change of the cluster outdates before the first move */
 
+/* Carries out one move after the other, and plans again after each. */
 static int apply_plan(struct planning *p)
 {
 	const struct plan_apply_options options = {.client = source_client(p->source),
@@ -320,18 +338,22 @@ static int apply_plan(struct planning *p)
 	}
 	catch_signals();
 	while ((r = plan_apply_round(&apply, &p->cluster, &p->plan, p->object, &err)) == PLAN_APPLY_AGAIN) {
-		n_idle = apply.n_evicted > n_moved ? 0 : n_idle + 1;
+		if (apply.n_evicted > n_moved)
+			n_idle = 0;
+		else
+			n_idle++;
 		n_moved = apply.n_evicted;
-		r = n_idle < IDLE_ROUNDS
-			    ? plan_again(p, n_moved, first_moves, first_unplaced, &err)
-			    : err_set(&err, -EAGAIN, "the cluster changes faster than plans can be made");
+		if (n_idle < IDLE_ROUNDS)
+			r = plan_again(p, n_moved, first_moves, first_unplaced, &err);
+		else
+			r = err_set(&err, -EAGAIN, "the cluster changes faster than plans can be made");
 		if (r == 0)
 			r = check_plan(p, &apply, &err);
 		if (r < 0)
 			break;
 	}
 	if (r >= 0)
-		return exit_status(outcome);
+		return plan_exit_status(outcome);
 	left = plan_apply_abandon(&apply);
 	if (left)
 		log_error(
@@ -354,7 +376,7 @@ static int apply_plan(struct planning *p)
 static int apply_if_asked(struct planning *p)
 {
 	if (!option_set(p->options, OPT_APPLY) || p->plan.outcome == PLAN_NONE)
-		return exit_status(p->plan.outcome);
+		return plan_exit_status(p->plan.outcome);
 	if (p->plan.outcome == PLAN_PARTIAL && !option_set(p->options, OPT_ALLOW_PARTIAL)) {
 		log_error(
 			"not carried out: some of the pods would have no place; --allow-partial carries out such a plan");
@@ -367,14 +389,14 @@ int command_plan(const struct options *options)
 {
 	CLEANUP(planning_release) struct planning p = {.options = options};
 	struct err err = {""};
-	int r = read_flags(&p, &err);
+	int r = read_plan_flags(&p, &err);
 
 	r = r < 0 ? r : make_plan(&p, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	if (print(&p) < 0)
+	if (print_plan(&p) < 0)
 		return EXIT_FAILURE;
 	return apply_if_asked(&p);
 }

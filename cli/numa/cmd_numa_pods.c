@@ -32,7 +32,7 @@ struct read_node {
 struct query {
 	const struct options *options;
 	struct source *source;
-	bool compares;             /* objects with Pods: those of all namespaces were read */
+	bool compares;             /* what objects report with Pods: Pods were read, and none was left out */
 	bool read_pod;             /* at least one Pod */
 	bool filtered;             /* only pods whose Pod objects were read, of a namespace or with labels */
 	struct cluster cluster;    /* the Pods that were read */
@@ -62,7 +62,7 @@ static void query_release(struct query *q)
 
 /* ---- Pods */
 
-static int add_pod(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static int add_queried_pod(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	const struct doc *claims = doc_get(doc_get(object, "spec"), "resourceClaims");
 	struct query *q = data;
@@ -78,6 +78,7 @@ static int add_pod(enum object_kind kind, struct doc *object, void *data, struct
 
 /* ---- nodes */
 
+/* Notes that the object has the pod. named_pods_apply() has given a pod with only claims a namespace if its Pod was read. */
 static enum pod_listing choose_pod(const struct pod_alignment *p, const char *node, void *data)
 {
 	struct query *q = data;
@@ -90,6 +91,7 @@ static enum pod_listing choose_pod(const struct pod_alignment *p, const char *no
 		return POD_LISTED;
 	if (q->filtered)
 		return POD_OMITTED;
+	/* All Pods were read, and none of them has these CPUs. */
 	return q->compares && !hwloc_bitmap_iszero(p->cpus) ? POD_CONTRADICTED : POD_LISTED;
 }
 
@@ -115,7 +117,8 @@ static int pods_add_node(struct cluster_node *node, void *data, struct err *err)
 		.assigns_cpus = exact && node->state.settings.cpu_manager == CPU_MANAGER_STATIC};
 	if (!exact)
 		return 0;
-	q->report.n_compared += q->compares;
+	if (q->compares)
+		q->report.n_compared++;
 	add_pods(q, &node->state);
 	return 0;
 }
@@ -126,13 +129,13 @@ static const char missing[] = "the pod runs, but the node's object does not have
 static const char *why_unknown(const struct query *q, const struct pod_info *pod)
 {
 	size_t i = name_table_find_index(&q->by_name, pod->node->name);
+	bool all_nodes = q->options->n_words == 0 && !option_set(q->options, OPT_SELECTOR);
 
 	if (i == SIZE_MAX)
-		return q->options->n_words == 0 && !option_set(q->options, OPT_SELECTOR)
-			       ? "the node has no NodeResourceTopology object"
-			       : NULL;
+		return all_nodes ? "the node has no NodeResourceTopology object" : NULL;
 	if (*q->nodes[i].why)
 		return q->nodes[i].why;
+	/* Only such a pod certainly holds something, so that the object must have it. */
 	return pod->runs && pod->class->cpus > 0 && q->nodes[i].assigns_cpus ? missing : NULL;
 }
 
@@ -140,10 +143,11 @@ static void add_unknown_pod(struct query *q, const struct pod_info *pod)
 {
 	bool may_hold = pod->bound && (pod->class->cpus > 0 || request_has_non_native(&pod->class->pod));
 	const char *why = may_hold && !name_table_find(&q->found, pod->uid) ? why_unknown(q, pod) : NULL;
+	bool out_of_date = q->compares && why == missing;
 
 	if (why)
-		pods_report_add_unknown(&q->report, pod->namespace, pod->name, pod->node->name, why,
-			q->compares && why == missing);
+		pods_report_add_unknown(
+			&q->report, pod->namespace, pod->name, pod->node->name, why, out_of_date);
 }
 
 /* Adds the pods that no object has. */
@@ -169,7 +173,8 @@ static const char *find_namespace(const struct query *q)
 	return source_namespace(q->source);
 }
 
-static int make_report(struct query *q, const char **ret_namespace, struct err *err)
+/* Opens the source and reads what the report is made of. *ret_namespace is that of the Pods; NULL = all. */
+static int read_and_report(struct query *q, const char **ret_namespace, struct err *err)
 {
 	const struct options *o = q->options;
 	int r = options_stdin_once(o, err);
@@ -180,7 +185,7 @@ static int make_report(struct query *q, const char **ret_namespace, struct err *
 		return r;
 	*ret_namespace = find_namespace(q);
 	q->filtered = *ret_namespace || option_set(o, OPT_POD_SELECTOR);
-	r = source_read_pods(q->source, *ret_namespace, add_pod, q, err);
+	r = source_read_pods(q->source, *ret_namespace, add_queried_pod, q, err);
 	if (r < 0)
 		return r;
 	if (option_set(o, OPT_POD_SELECTOR) && !q->read_pod)
@@ -202,7 +207,7 @@ static int make_report(struct query *q, const char **ret_namespace, struct err *
 }
 
 /* `namespace`: NULL = all */
-static int print(const struct query *q, const char *namespace)
+static int print_pods(const struct query *q, const char *namespace)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
@@ -220,13 +225,13 @@ int command_numa_pods(const struct options *options)
 	CLEANUP(query_release) struct query q = {.options = options};
 	const char *namespace = NULL;
 	struct err err = {""};
-	int r = make_report(&q, &namespace, &err);
+	int r = read_and_report(&q, &namespace, &err);
 
 	if (r < 0) {
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	if (print(&q, namespace) < 0)
+	if (print_pods(&q, namespace) < 0)
 		return EXIT_FAILURE;
 	return EXIT_SUCCESS;
 }

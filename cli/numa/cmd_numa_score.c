@@ -52,14 +52,15 @@ static int read_weights(const struct options *options, struct weights *ret, stru
 	while ((text = options_next(options, OPT_WEIGHT, &pos)))
 		while (*text) {
 			size_t len = strcspn(text, "=,");
-			const char *number = text + len + (text[len] == '=');
+			const char *number = text[len] == '=' ? text + len + 1 : "";
 			char *end;
 			long n;
+			bool is_number;
 
 			errno = 0;
 			n = strtol(number, &end, 10);
-			if (len == 0 || text[len] != '=' || errno || end == number || (*end && *end != ',') ||
-				n < 0 || n > 1000000)
+			is_number = errno == 0 && end != number && (*end == '\0' || *end == ',');
+			if (len == 0 || !is_number || n < 0 || n > 1000000)
 				return err_set(err, -EINVAL, "--weight: '%.100s' is not NAME=N", text);
 			add_weight(ret, text, len, n);
 			text = *end ? end + 1 : end;
@@ -67,10 +68,10 @@ static int read_weights(const struct options *options, struct weights *ret, stru
 	return 0;
 }
 
-static struct score_options make_options(const struct options *options, const struct weights *weights)
+static struct score_options make_score_options(const struct options *options, const struct weights *weights)
 {
 	static const char *const sorts[SCORE_SORT_COUNT] = {"rank", "name", "score"};
-	int strategy = strategy_by_name(options->value[OPT_STRATEGY]);
+	int strategy = strategy_by_name(options->value[OPT_STRATEGY]); /* negative: "volcano" */
 	struct score_options ret = {
 		.weights = {.items = weights->items, .n_items = weights->n_items},
 		.strategy = strategy < 0 ? SCORE_BY_VOLCANO : strategy,
@@ -85,7 +86,7 @@ static struct score_options make_options(const struct options *options, const st
 
 /* ---- the command */
 
-static int print(
+static int print_scores(
 	const struct options *options, const struct score_report *report, const struct pod_form *form)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SCORE_OUTPUT_MAX);
@@ -139,8 +140,9 @@ static int read_surroundings(struct source *source, const struct pod_template *p
 	return 0;
 }
 
-static int make_report(const struct options *options, struct pod_templates *pods, struct weights *weights,
-	struct surroundings *surroundings, struct score_report *report, struct err *err)
+static int make_score_report(const struct options *options, struct pod_templates *pods,
+	struct weights *weights, struct surroundings *surroundings, struct score_report *report,
+	struct err *err)
 {
 	CLEANUP(source_closep) struct source *source = NULL;
 	const struct pod_template *pod = NULL;
@@ -162,7 +164,7 @@ static int make_report(const struct options *options, struct pod_templates *pods
 		r = stored_pod_find(options, source, &pod, &surroundings->stored, err);
 	if (r < 0)
 		return r;
-	score_options = make_options(options, weights);
+	score_options = make_score_options(options, weights);
 	score_report_init(report, pod, &score_options);
 	r = read_surroundings(source, pod, surroundings, report, err);
 	if (r < 0)
@@ -175,7 +177,7 @@ static int make_report(const struct options *options, struct pod_templates *pods
 	return 0;
 }
 
-static int status_of(const struct score_report *report)
+static int score_exit_status(const struct score_report *report)
 {
 	size_t unknown = 0;
 
@@ -184,7 +186,8 @@ static int status_of(const struct score_report *report)
 
 		if (score_row_is(n, report->options.strategy, KUBELET_ADMITS))
 			return EXIT_SUCCESS;
-		unknown += score_row_is(n, report->options.strategy, KUBELET_UNKNOWN);
+		if (score_row_is(n, report->options.strategy, KUBELET_UNKNOWN))
+			unknown++;
 	}
 	if (unknown == 0)
 		return EXIT_DOES_NOT_FIT;
@@ -200,13 +203,13 @@ int command_score(const struct options *options)
 	CLEANUP(score_report_release) struct score_report report = {0};
 	CLEANUP(surroundings_release) struct surroundings surroundings = {.constraints = {.pod = NULL}};
 	struct err err = {""};
-	int r = make_report(options, &pods, &weights, &surroundings, &report, &err);
+	int r = make_score_report(options, &pods, &weights, &surroundings, &report, &err);
 
 	if (r < 0) {
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	if (print(options, &report, &surroundings.stored.form) < 0)
+	if (print_scores(options, &report, &surroundings.stored.form) < 0)
 		return EXIT_FAILURE;
-	return status_of(&report);
+	return score_exit_status(&report);
 }

@@ -7,9 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/numa/object_word.h"
 #include "cli/numa/source.h"
 #include "cli/numa/stored_pod.h"
 #include "cli/pod_input.h"
+#include "cli/progress.h"
 #include "cli/report/simulated_report.h"
 #include "cli/report/terminal.h"
 #include "common/cleanup.h"
@@ -85,6 +87,7 @@ static int read_addition(struct simulating *s, const char *value, struct err *er
 	struct simulated_addition *a = &s->additions[s->changes.n_additions];
 	char *end;
 	unsigned long n = strtoul(value, &end, 10);
+	/* strtoul() also accepts spaces and signs. */
 	bool counted = end != value && *end == ':' && *value >= '0' && *value <= '9';
 	const char *machine = counted ? end + 1 : value;
 
@@ -92,7 +95,7 @@ static int read_addition(struct simulating *s, const char *value, struct err *er
 	s->changes.n_additions++;
 	a->n = counted ? n : 1;
 	if (a->n == 0 || a->n > SIMULATED_ADDITIONS_MAX)
-		return err_set(err, -EINVAL, "--add: the number of machines is from 1 to %u, not %.*s",
+		return err_set(err, -EINVAL, "the number of machines is from 1 to %u, not %.*s",
 			SIMULATED_ADDITIONS_MAX, (int)(end - value), value);
 	if (access(machine, F_OK) == 0)
 		return object_input_read(
@@ -108,11 +111,13 @@ static int read_additions(struct simulating *s, struct err *err)
 
 	while (r == 0 && (value = options_next(s->options, OPT_ADD, &pos))) {
 		r = read_addition(s, value, err);
+		if (r < 0)
+			return err_wrap(err, r, "%s", s->options->origin[OPT_ADD]);
 		n += s->additions[s->changes.n_additions - 1].n;
 	}
 	s->changes.additions = s->additions;
 	value = s->options->value[OPT_LIKE];
-	s->changes.like = value ? source_strip_kind(value, "node") : NULL;
+	s->changes.like = value ? object_word_strip_kind(value, "node") : NULL;
 	if (r == 0 && n > SIMULATED_ADDITIONS_MAX)
 		return err_set(err, -EINVAL, "--add: more than %u machines", SIMULATED_ADDITIONS_MAX);
 	if (r == 0 && n > 0 && option_set(s->options, OPT_RESTART))
@@ -124,7 +129,7 @@ static int read_additions(struct simulating *s, struct err *err)
 
 /* ---- flags */
 
-static int read_flags(struct simulating *s, struct err *err)
+static int read_simulate_flags(struct simulating *s, struct err *err)
 {
 	const char *value;
 	size_t pos = 0;
@@ -134,7 +139,7 @@ static int read_flags(struct simulating *s, struct err *err)
 		return -EINVAL; /* wrong usage, also if a file of --add cannot be read */
 	s->changes.n_settings = options_all(s->options, OPT_SET, s->settings);
 	while ((value = options_next(s->options, OPT_WITHOUT_NODE, &pos)))
-		s->without[s->changes.n_without++] = source_strip_kind(value, "node");
+		s->without[s->changes.n_without++] = object_word_strip_kind(value, "node");
 	s->changes.settings = s->settings;
 	s->changes.without = s->without;
 	s->changes.restart = option_set(s->options, OPT_RESTART);
@@ -148,7 +153,7 @@ static int read_flags(struct simulating *s, struct err *err)
 /* Without its Pod object nothing is known of a pod but what it holds. */
 static void warn_of_missing_pods(struct simulating *s)
 {
-	size_t n = simulated_leave_without_pods(&s->cluster);
+	size_t n = simulated_set_aside_without_pods(&s->cluster);
 
 	if (n > 0) {
 		log_warning(
@@ -156,9 +161,9 @@ static void warn_of_missing_pods(struct simulating *s)
 			n == 1 ? "" : "s", n, n == 1 ? "" : "s", n == 1 ? "s" : "");
 		return;
 	}
-	n = s->changes.n_settings > 0 && !s->changes.restart && s->changes.n_additions == 0
-		    ? simulated_count_unlisted(&s->cluster)
-		    : 0;
+	/* Without --restart a node with other settings is drained, and only pods with a Pod object come back. */
+	if (s->changes.n_settings > 0 && !s->changes.restart && s->changes.n_additions == 0)
+		n = simulated_count_unlisted(&s->cluster);
 	if (n > 0)
 		log_warning(
 			"the object%s of %zu node%s report%s pods that are not among the Pods: these pods are simulated as ended",
@@ -168,7 +173,7 @@ static void warn_of_missing_pods(struct simulating *s)
 /* All flags first: a wrong flag is an error before any request is sent. */
 static int read_changes(struct simulating *s, struct err *err)
 {
-	int r = read_flags(s, err);
+	int r = read_simulate_flags(s, err);
 
 	if (r == 0)
 		r = read_shape(s, err);
@@ -197,7 +202,7 @@ static int run_simulation(struct simulating *s, struct err *err)
 	return r;
 }
 
-static int print(const struct simulating *s)
+static int print_simulation(const struct simulating *s)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
@@ -219,18 +224,21 @@ int command_simulate(const struct options *options)
 	int r;
 
 	simulated_cluster_init(&s.cluster);
+	s.cluster.progress = progress_show;
+	progress_begin();
 	r = run_simulation(&s, &err);
+	progress_end();
 	if (r < 0) {
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	if (print(&s) < 0)
+	if (print_simulation(&s) < 0)
 		return EXIT_FAILURE;
 	if (simulation_count_rejected(&s.simulation) > 0 || simulation_count_bad_losses(&s.simulation) > 0 ||
 		simulation_count_actions(&s.simulation) > 0)
 		return EXIT_DOES_NOT_FIT;
-	return simulation_count_unknown(&s.simulation) > 0 ||
-			       simulation_count_left_alone(&s.simulation, &s.cluster) > 0
-		       ? EXIT_FAILURE
-		       : EXIT_SUCCESS;
+	if (simulation_count_unknown(&s.simulation) > 0 ||
+		simulation_count_left_alone(&s.simulation, &s.cluster) > 0)
+		return EXIT_FAILURE;
+	return EXIT_SUCCESS;
 }

@@ -32,7 +32,7 @@ static void why_query_release(struct why_query *q)
 
 /* ---- the objects */
 
-static int add_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static int why_add_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	struct why_query *q = data;
 
@@ -49,7 +49,7 @@ static int why_add_node(struct cluster_node *node, void *data, struct err *err)
 }
 
 /* Reads the pod's Events. If the user may not list Events, the report omits Events, with a warning. */
-static int read_events(struct why_query *q, struct err *err)
+static int read_pod_events(struct why_query *q, struct err *err)
 {
 	const struct object_reader reader =
 		source_events(q->source, q->report.status.namespace, q->report.status.name);
@@ -65,7 +65,7 @@ static int read_events(struct why_query *q, struct err *err)
 	return 0;
 }
 
-static int make_report(struct why_query *q, struct err *err)
+static int make_why_report(struct why_query *q, struct err *err)
 {
 	int r;
 
@@ -84,16 +84,18 @@ static int make_report(struct why_query *q, struct err *err)
 	r = why_report_init(&q->report, &q->pod, err);
 	if (r < 0)
 		return r;
-	r = read_events(q, err);
+	r = read_pod_events(q, err);
 	if (r < 0)
 		return r;
-	r = source_read_nodes_and_pods(q->source, add_object, q, err);
+	r = source_read_nodes_and_pods(q->source, why_add_object, q, err);
 	if (r < 0)
 		return r;
 	why_report_end_objects(&q->report);
 	r = source_each_node(q->source, why_add_node, q, err);
 	if (r < 0)
 		return r;
+	if (why_report_asks(&q->report))
+		source_nodes_without_object(q->source, &q->report.cluster, &q->report.pods.without_object);
 	q->report.now_s = clock_ms(CLOCK_REALTIME) / 1000;
 	why_report_finish(&q->report);
 	return 0;
@@ -101,7 +103,7 @@ static int make_report(struct why_query *q, struct err *err)
 
 /* ---- the command */
 
-static int print(const struct why_query *q)
+static int print_why(const struct why_query *q)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(WHY_OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
@@ -116,13 +118,13 @@ int command_why(const struct options *options)
 {
 	CLEANUP(why_query_release) struct why_query q = {.options = options};
 	struct err err = {""};
-	int r = make_report(&q, &err);
+	int r = make_why_report(&q, &err);
 
 	if (r < 0) {
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	if (print(&q) < 0)
+	if (print_why(&q) < 0)
 		return EXIT_FAILURE;
 	if (!why_report_asks(&q.report) || q.report.takes > 0)
 		return EXIT_SUCCESS;

@@ -29,7 +29,8 @@ struct rows {
 	struct projections projections;
 	size_t n_nodes; /* Node objects */
 	int64_t now_s;
-	const char *label;         /* the Node label of a column, or of the page's pools; NULL = none */
+	const char *label; /* the Node label of a column, or of the nodes' pools; NULL = none */
+	bool label_is_pool;
 	struct strv nodes, labels; /* names and labels of the Nodes, in the same order */
 	struct name_table by_node; /* indexes */
 	bool is_page;
@@ -37,6 +38,18 @@ struct rows {
 };
 
 /* ---- Nodes and Pods */
+
+/* The value of the label. A Node without the label "pool" is in the node pool that the label of its cloud, or of Karpenter, names. */
+static const char *pool_name(const struct doc *labels, const char *label)
+{
+	static const char *const of_clouds[] = {"karpenter.sh/nodepool", "eks.amazonaws.com/nodegroup",
+		"cloud.google.com/gke-nodepool", "kubernetes.azure.com/agentpool"};
+	const char *pool = doc_text(labels, label);
+
+	for (size_t i = 0; !*pool && !strcmp(label, "pool") && i < ARRAY_SIZE(of_clouds); i++)
+		pool = doc_text(labels, of_clouds[i]);
+	return pool;
+}
 
 static void add_label(struct rows *rows, const struct doc *node)
 {
@@ -48,10 +61,11 @@ static void add_label(struct rows *rows, const struct doc *node)
 	strv_push(&rows->nodes, name);
 	name_table_add_index(
 		&rows->by_node, rows->nodes.items[rows->nodes.n_items - 1], rows->nodes.n_items - 1);
-	strv_push(&rows->labels, doc_text(labels, rows->label));
+	strv_push(&rows->labels,
+		rows->label_is_pool ? pool_name(labels, rows->label) : doc_text(labels, rows->label));
 }
 
-static int add_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static int top_add_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	struct rows *rows = data;
 	int r = cluster_update(&rows->cluster, kind, object, 0, err);
@@ -118,18 +132,19 @@ static int64_t find_age(const struct rows *rows, const struct cluster_node *node
  * for a pod. */
 static void limit_admission(const struct node_info *node, bool reserved, struct node_admission *admission)
 {
-	CLEANUP(resource_list_release) struct resource_list free = {0};
+	CLEANUP(resource_list_release) struct resource_list requestable = {0};
 	const struct resource_quantity *room;
 
 	if (!node->has_node)
 		return;
-	node_info_requestable(node, NULL, &free);
-	room = resource_list_find(&free, "pods");
+	node_info_requestable(node, NULL, &requestable);
+	room = resource_list_find(&requestable, "pods");
 	if (reserved || (room && room->quantity.nano == 0))
-		resource_list_set(&free, "cpu", (struct quantity){0});
-	node_admission_limit(admission, &free);
+		resource_list_set(&requestable, "cpu", (struct quantity){0});
+	node_admission_limit(admission, &requestable);
 }
 
+/* Lists the reservations that no pod uses yet. After project_node_state(), which computes what their places hold. */
 static void add_reservations(const struct rows *rows, const struct node_info *node, struct top_row *row)
 {
 	row->reservations = xcalloc(node->n_reservations + 1, sizeof(*row->reservations));
@@ -147,22 +162,24 @@ static void add_reservations(const struct rows *rows, const struct node_info *no
 	}
 }
 
-/* Fills in the numbers. */
+/* Fills in the numbers: of the projected node where the projection is possible, else of the object alone. */
 static void fill_row(struct rows *rows, const struct node_info *node, struct top_row *row)
 {
 	CLEANUP(node_admission_release) struct node_admission own = {0};
 	struct node_admission *admission = &own;
 	const struct node_state *state = &node->object.state;
-	struct projected_node *o = NULL;
+	struct projected_node *projected = NULL;
 
 	if (project_node_possible(node))
-		state = project_node_state(&rows->projections, node, &o);
-	if (o)
-		admission = &o->admission;
+		state = project_node_state(&rows->projections, node, &projected);
+	if (projected)
+		admission = &projected->admission;
 	else
 		node_admission_init(&own, state);
-	limit_admission(node, o && (o->reserved || o->is_outdated), admission);
+	limit_admission(node, projected && (projected->reserved || projected->is_outdated), admission);
 	top_row_fill(row, admission, rows->shape);
+	if (node->object.basis == CLUSTER_EXACT)
+		top_row_fill_cpus(row, &node->object.state);
 	add_reservations(rows, node, row);
 }
 
@@ -215,7 +232,7 @@ static int top_add_node(struct cluster_node *object, void *data, struct err *err
 	set_status(rows, node, row);
 	if (row->basis == CLUSTER_UNKNOWN && !*row->unknown)
 		text_set(&row->unknown, node->object.why.text);
-	if (*row->unknown)
+	if (*row->unknown) /* set by fill_row(), or here */
 		row->basis = CLUSTER_UNKNOWN;
 	if (rows->is_page)
 		add_details(rows, node, row);
@@ -248,7 +265,7 @@ static int read_rows(const struct options *options, struct request *request, str
 	rows->projections.cluster = &rows->cluster;
 	cluster_list_begin(&rows->cluster, OBJECT_POD);
 	if (r == 0 && !option_set(options, OPT_OBJECTS_ONLY))
-		r = source_read_nodes_and_pods(request->source, add_object, rows, err);
+		r = source_read_nodes_and_pods(request->source, top_add_object, rows, err);
 	cluster_list_end(&rows->cluster, OBJECT_POD, 0, 0);
 	if (r == 0)
 		r = source_each_node(request->source, top_add_node, rows, err);
@@ -271,7 +288,8 @@ static char *make_heading(const char *key)
 	char *heading = xstrdup(slash ? slash + 1 : text_or_empty(key));
 
 	for (char *c = heading; *c; c++)
-		*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+		if (*c >= 'a' && *c <= 'z')
+			*c = (char)(*c - 'a' + 'A');
 	text_one_line(heading);
 	return heading;
 }
@@ -298,17 +316,47 @@ static int print_page(
 {
 	CLEANUP(rows_release) struct rows rows = {0};
 	CLEANUP(top_totals_release) struct top_totals totals = {0};
-	char micro[TIMESTAMP_MICRO_MAX], made[TIMESTAMP_MICRO_MAX];
+	char micro[TIMESTAMP_MICRO_MAX], made[TIMESTAMP_MICRO_MAX + 8];
+	struct top_page_about about = {.made = made};
 	int r;
 
-	rows.is_page = true;
-	rows.label = options->value[OPT_POOL_LABEL];
+	rows.is_page = rows.label_is_pool = true;
+	rows.label = option_set(options, OPT_BY) ? options->value[OPT_BY] : "pool";
 	r = read_rows(options, request, &rows, &totals, err);
 	if (r < 0)
 		return r;
 	timestamp_print_micro(rows.now_s * 1000000, micro);
-	snprintf(made, sizeof(made), "%.19sZ", micro); /* without the fraction */
-	r = top_page(rows.items, rows.n_items, &totals, made, out);
+	snprintf(made, sizeof(made), "%.10s %.8s UTC", micro, micro + 11); /* without the fraction */
+	about.cluster = source_cluster(request->source);
+	about.file = source_file(request->source);
+	r = top_page(rows.items, rows.n_items, &totals, &about, out);
+	return r < 0 ? err_set(err, r, "cannot print: %s", strerror(-r)) : 0;
+}
+
+static int print_pools(const struct options *options, struct request *request,
+	const struct terminal *terminal, struct strbuf *out, struct err *err)
+{
+	CLEANUP(rows_release) struct rows rows = {0};
+	CLEANUP(top_totals_release) struct top_totals totals = {0};
+	CLEANUP(writer_release) struct writer w = {0};
+	CLEANUP(freep) struct top_totals *pools = NULL;
+	size_t n_pools;
+	int r;
+
+	writer_init(&w, options->value[OPT_OUTPUT], !option_set(options, OPT_NO_HEADERS), out);
+	w.width = terminal->is_terminal && w.format == WRITER_TEXT ? terminal->width : 0;
+	rows.label_is_pool = true;
+	rows.label = options->value[OPT_BY];
+	r = read_rows(options, request, &rows, &totals, err);
+	if (r < 0)
+		return r;
+	pools = top_pools(rows.items, rows.n_items, &n_pools);
+	top_sort_pools(pools, n_pools, top_column_find(options->value[OPT_SORT_BY]));
+	top_write_pools(&w, pools, n_pools, rows.items, rows.n_items, &totals);
+	for (size_t i = 0; i < n_pools; i++)
+		top_totals_release(&pools[i]);
+	r = writer_finish(&w);
+	text_multi_line(out->text, out->len);
 	return r < 0 ? err_set(err, r, "cannot print: %s", strerror(-r)) : 0;
 }
 
@@ -322,6 +370,8 @@ static int print_rows(const struct options *options, void *data, const struct te
 
 	if (!strcmp(options->value[OPT_OUTPUT], "html"))
 		return print_page(options, data, out, err);
+	if (option_set(options, OPT_BY))
+		return print_pools(options, data, terminal, out, err);
 	writer_init(&w, options->value[OPT_OUTPUT], false, out);
 	rows.label = options->value[OPT_LABEL_COLUMN];
 	r = read_rows(options, data, &rows, &totals, err);
@@ -344,12 +394,34 @@ static int print_rows(const struct options *options, void *data, const struct te
 	return r < 0 ? err_set(err, r, "cannot print: %s", strerror(-r)) : 0;
 }
 
+/* Checks the flags that contradict --by. */
+static int check_by(const struct options *options, struct err *err)
+{
+	const char *output = options->value[OPT_OUTPUT], *by = options->origin[OPT_BY];
+
+	if (!option_set(options, OPT_BY))
+		return 0;
+	if (!strcmp(output, "name"))
+		return err_set(err, -EINVAL, "%s and -o %s exclude each other", by, output);
+	if (option_set(options, OPT_OBJECTS_ONLY))
+		return err_set(
+			err, -EINVAL, "%s requires the labels of Nodes, which --objects-only omits", by);
+	if (option_set(options, OPT_LABEL_COLUMN))
+		return err_set(err, -EINVAL, "%s and --label-column exclude each other", by);
+	if (strcmp(output, "html") != 0 &&
+		!top_column_is_of_pools(top_column_find(options->value[OPT_SORT_BY])))
+		return err_set(err, -EINVAL, "--sort-by %s: %s lists pools, which do not have this column",
+			options->value[OPT_SORT_BY], by);
+	return 0;
+}
+
 /* Checks combinations of flags. */
-static int check_flags(const struct options *options, struct err *err)
+static int top_check_flags(const struct options *options, struct err *err)
 {
 	const char *output = options->value[OPT_OUTPUT], *watch = options->origin[OPT_WATCH];
 	int r = options_stdin_once(options, err);
 
+	r = r < 0 ? r : check_by(options, err);
 	if (r < 0 || !option_set(options, OPT_WATCH))
 		return r;
 	if (strcmp(output, "text") != 0 && strcmp(output, "wide") != 0)
@@ -375,7 +447,7 @@ int command_top(const struct options *options)
 	struct err err = {""};
 
 	/* An unreadable pod is wrong usage, whether the nodes are read from files or the API server. */
-	if (check_flags(options, &err) < 0 || read_pod(options, &request, &err) < 0) {
+	if (top_check_flags(options, &err) < 0 || read_pod(options, &request, &err) < 0) {
 		log_error("%s", err.text);
 		return EXIT_USAGE;
 	}

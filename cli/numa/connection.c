@@ -7,17 +7,19 @@
 
 #define OBJECT_MAX ((size_t)64 << 20)
 
-/* libcurl has no deadline for a whole request of more than 24 days. */
+/* --request-timeout; 0 = not given: the client's default. As for kubectl "0" is no timeout: 24 days, the longest deadline of
+ * libcurl. */
 static unsigned timeout_of(const struct options *o)
 {
-	uint64_t ms = option_set(o, OPT_REQUEST_TIMEOUT) ? option_timeout_ms(o, OPT_REQUEST_TIMEOUT) : 0;
+	uint64_t ms;
 
 	if (!option_set(o, OPT_REQUEST_TIMEOUT))
 		return 0;
+	ms = option_timeout_ms(o, OPT_REQUEST_TIMEOUT);
 	return ms == 0 || ms > INT32_MAX ? INT32_MAX : (unsigned)ms;
 }
 
-static int check_flags(const struct options *o, struct err *err)
+static int connection_check_flags(const struct options *o, struct err *err)
 {
 	if (option_set(o, OPT_AS_GROUP) && !option_set(o, OPT_AS))
 		return err_set(err, -EINVAL, "%s requires --as", o->origin[OPT_AS_GROUP]);
@@ -48,7 +50,7 @@ int connection_open(const struct options *options, struct connection *c, struct 
 		.total_ms = timeout_of(o),
 		.impersonate = o->value[OPT_AS],
 		.impersonate_groups = c->groups};
-	int r = check_flags(o, err);
+	int r = connection_check_flags(o, err);
 
 	if (r < 0)
 		return r;
@@ -62,4 +64,16 @@ void connection_release(struct connection *c)
 {
 	api_client_free(c->client);
 	credentials_free(c->credentials);
+}
+
+void connection_explain_denial(int status, struct err *err)
+{
+	struct err why;
+
+	if (status != HTTP_FORBIDDEN || !err)
+		return;
+	why = *err;
+	err_set(err, 0,
+		"%s; the ClusterRole kubectl-numa of packaging/kubernetes/rbac-users.yaml grants the right",
+		why.text);
 }

@@ -19,3 +19,6 @@ struct connection {
  */
 int connection_open(const struct options *options, struct connection *c, struct err *err);
 void connection_release(struct connection *c);
+
+/* If the status of a response is HTTP_FORBIDDEN, adds to its message what grants the right. */
+void connection_explain_denial(int status, struct err *err);

@@ -77,9 +77,11 @@ static const struct simulated_pod *find_bound_since(const struct simulated_clust
 	for (size_t i = 0; i < c->n_pods; i++) {
 		const struct simulated_pod *p = &c->pods[i];
 
-		if (p->node != SIMULATED_NOWHERE && p->created_s > last_request_s + CLOCK_SKEW_S &&
-			*p->owner && !p->daemon && !p->names.mirror && !strcmp(p->scheduler, scheduler) &&
-			!is_in_plan(plan, i) && concerns_namespace(c, plan, p->namespace))
+		if (p->node == SIMULATED_NOWHERE || p->created_s <= last_request_s + CLOCK_SKEW_S)
+			continue;
+		if (!*p->owner || p->daemon || p->names.mirror || strcmp(p->scheduler, scheduler) != 0)
+			continue;
+		if (!is_in_plan(plan, i) && concerns_namespace(c, plan, p->namespace))
 			return p;
 	}
 	return NULL;
@@ -108,7 +110,7 @@ static int check_scheduler(const struct extender_record *record, const struct si
 int extender_lease_check(struct api_client *client, const char *lease, const struct simulated_cluster *c,
 	const struct plan *plan, struct err *err)
 {
-	const char *checked = "";
+	const char *checked = ""; /* the last scheduler: most plans have only one */
 	struct extender_record record;
 	int r = extender_lease_read(client, lease, &record, err);
 

@@ -17,9 +17,11 @@ void input_files_init(const struct options *options, struct input_files *ret)
 	const char *path;
 
 	*ret = (struct input_files){.options = options};
-	while ((path = options_next(options, OPT_FROM, &pos)))
-		if (ret->n++ == 0)
+	while ((path = options_next(options, OPT_FROM, &pos))) {
+		if (ret->n == 0)
 			snprintf(ret->name, sizeof(ret->name), "%s", fs_argument_name(path));
+		ret->n++;
+	}
 	if (ret->n > 1)
 		snprintf(ret->name, sizeof(ret->name), "--from");
 	ret->copies = xcalloc(ret->n + 1, sizeof(FILE *));
@@ -45,8 +47,8 @@ static void read_files_release(struct read_files *r)
 	strv_release(&r->ids);
 }
 
-/* Notes the file. Whether it was noted before, by this name or by another one. */
-static bool was_read(struct read_files *r, const char *path)
+/* Notes the file, and returns whether the file was noted before, by this name or by another one. */
+static bool note_read_file(struct read_files *r, const char *path)
 {
 	CLEANUP(freep) char *id = NULL;
 	struct stat st;
@@ -68,7 +70,7 @@ static int read_argument(const char *argument, struct read_files *seen, unsigned
 	int r = manifest_files(argument, false, &files, err);
 
 	for (size_t i = 0; i < files.n_items && r == 0; i++)
-		if (!was_read(seen, files.items[i]))
+		if (!note_read_file(seen, files.items[i]))
 			r = object_input_read(files.items[i], kinds, fn, data, err);
 	return r;
 }
@@ -81,7 +83,7 @@ int input_files_read(struct input_files *f, unsigned kinds, object_fn *fn, void 
 
 	kinds |= OBJECT_SKIP_OTHERS;
 	while ((path = options_next(f->options, OPT_FROM, &pos))) {
-		FILE **copy = &f->copies[n++];
+		FILE **copy = &f->copies[n++]; /* of a pipe: a later call reads the copy */
 		int r;
 
 		if (!fs_is_read_once(path)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program kubectl-numa. */
-#include "cli/opts.h"
+#include "cli/commands.h"
 
 int main(int argc, char **argv)
 {
-	return program_main(&program_numa, argc, argv);
+	return command_main(&program_numa, argc, argv);
 }

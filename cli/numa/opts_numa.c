@@ -6,7 +6,7 @@
 
 #define SELECTS_NODES                                                                             \
 	(ON(TOP) | ON(NUMA_FIT) | ON(SCORE) | ON(WHY) | ON(NUMA_SHOW) | ON(PLAN) | ON(SIMULATE) | \
-		ON(NUMA_CONFIG))
+		ON(NUMA_CONFIG) | ON(NUMA_DEVICES))
 #define CLUSTER (SELECTS_NODES | ON(NUMA_PODS) | ON(NUMA_DIFF) | ON(NUMA_CHANGES))
 
 static const struct option_def options_cluster[] = {
@@ -154,13 +154,19 @@ static const struct option_def options_reports[] = {
 		.arg = "FORMAT",
 		.values = "text|wide|json|yaml|name",
 		.fallback = "text",
-		.help = "output format; with one NODE only text, json and yaml"},
+		.help = "output format; with one NODE only text, json, yaml and name"},
 	{.id = OPT_REPLICAS,
 		.flag = "--replicas",
 		.commands = ON(NUMA_FIT),
 		.arg = "N",
 		.check = option_check_weight,
 		.help = "tell whether N copies of the pod fit the nodes together, and on which nodes (default: the replicas or parallelism of the object in the file)"},
+	{.id = OPT_MIN_COPIES,
+		.flag = "--min-copies",
+		.commands = ON(NUMA_FIT),
+		.arg = "N",
+		.check = option_check_weight,
+		.help = "list only nodes whose kubelets would admit at least N copies of the pod, and fail if there is none"},
 	{.id = OPT_OUTPUT,
 		.flag = "--output",
 		.letter = 'o',
@@ -357,11 +363,26 @@ static const struct option_def options_reports[] = {
 	{.id = OPT_OUTPUT,
 		.flag = "--output",
 		.letter = 'o',
+		.commands = ON(NUMA_DEVICES),
+		.arg = "FORMAT",
+		.values = "text|wide|json|yaml|name",
+		.fallback = "text",
+		.help = "output format; wide: also names and PCI addresses; name: only the nodes that have devices"},
+	{.id = OPT_OUTPUT,
+		.flag = "--output",
+		.letter = 'o',
 		.commands = ON(NUMA_DIFF),
 		.arg = "FORMAT",
 		.values = "text|wide|json|yaml",
 		.fallback = "text",
 		.help = "output format; wide: also what is equal"},
+	{.id = OPT_IGNORE,
+		.flag = "--ignore",
+		.repeats = true,
+		.commands = ON(NUMA_DIFF),
+		.arg = "PART",
+		.values = "settings|topology|devices|free",
+		.help = "do not compare this part, \"free\"; repeats"},
 	{.id = OPT_DIFFERENT,
 		.flag = "--different",
 		.commands = ON(NUMA_CONFIG),
@@ -381,13 +402,12 @@ static const struct option_def options_reports[] = {
 		.values = "text|wide|json|yaml|html|name",
 		.fallback = "text",
 		.help = "output format; wide: more columns; name: only the nodes, in the order of --sort-by; html: a page with a picture of each node"},
-	{.id = OPT_POOL_LABEL,
-		.flag = "--pool-label",
+	{.id = OPT_BY,
+		.flag = "--by",
 		.commands = ON(TOP),
 		.arg = "KEY",
 		.check = option_check_not_empty,
-		.fallback = "pool",
-		.help = "the Node label that contains the name of the node's pool, for -o html"},
+		.help = "list pools instead of nodes: a line per value of this Node label (-o html: nodes grouped by it, by default pool); pool: also the labels of Karpenter's, EKS', GKE's and AKS' node pools"},
 	{.id = OPT_LABEL_COLUMN,
 		.flag = "--label-column",
 		.letter = 'L',
@@ -405,7 +425,7 @@ static const struct option_def options_reports[] = {
 	{.id = OPT_NO_HEADERS,
 		.flag = "--no-headers",
 		.commands = ON(SCORE) | ON(NUMA_FIT) | ON(TOP) | ON(NUMA_PODS) | ON(NUMA_CONFIG) |
-			    ON(NUMA_DIFF) | ON(NUMA_CHANGES) | ON(PLAN) | ON(SIMULATE),
+			    ON(NUMA_DEVICES) | ON(NUMA_DIFF) | ON(NUMA_CHANGES) | ON(PLAN) | ON(SIMULATE),
 		.help = "omit the column headings, and any totals"},
 	{.flag = NULL},
 };
@@ -417,15 +437,17 @@ static const struct command_def commands[] = {
 		.help = "list each node's free CPUs and devices",
 		.examples = "  kubectl numa top\n"
 			    "  kubectl numa top --cpus 8 --sort-by stranded -o wide\n"
+			    "  kubectl numa top --by pool\n"
 			    "  kubectl numa top --from nodes.json\n",
 		.max_words = OPTIONS_MAX_WORDS,
 		.run = command_top},
 	{.id = COMMAND_NUMA_FIT,
 		.name = "fit",
-		.usage = "[NODE...] -f FILE [FLAG...]",
+		.usage = "[NODE...] (-f FILE | --cpus N...) [FLAG...]",
 		.help = "tell which nodes' kubelets would admit a pod, how many copies, or why not",
 		.examples = "  kubectl numa fit -f pod.yaml\n"
 			    "  kubectl numa fit -f pod.yaml --replicas 40\n"
+			    "  kubectl numa fit --cpus 16 --min-copies 2\n"
 			    "  kubectl numa fit node-1 --cpus 8 --what-frees\n",
 		.max_words = OPTIONS_MAX_WORDS,
 		.run = command_numa_fit},
@@ -438,6 +460,14 @@ static const struct command_def commands[] = {
 			    "  kubectl numa pods -A node-1 -o wide\n",
 		.max_words = OPTIONS_MAX_WORDS,
 		.run = command_numa_pods},
+	{.id = COMMAND_NUMA_DEVICES,
+		.name = "devices",
+		.usage = "[NODE...] [FLAG...]",
+		.help = "list GPUs, NICs and other devices by NUMA node and PCIe root",
+		.examples = "  kubectl numa devices\n"
+			    "  kubectl numa devices -l pool=gpu -o wide\n",
+		.max_words = OPTIONS_MAX_WORDS,
+		.run = command_numa_devices},
 	{.id = COMMAND_NUMA_CONFIG,
 		.name = "config",
 		.usage = "[NODE...] [FLAG...]",
@@ -451,7 +481,7 @@ static const struct command_def commands[] = {
 		.usage = "NODE NODE [FLAG...]",
 		.help = "compare two nodes: settings, topology, PCI devices, and what is free",
 		.examples = "  kubectl numa diff node-1 node-2\n"
-			    "  kubectl numa diff node-1 node-2 -o wide\n",
+			    "  kubectl numa diff node-1 node-2 --ignore free\n",
 		.max_words = 2,
 		.run = command_numa_diff},
 	{.id = COMMAND_NUMA_CHANGES,
@@ -464,7 +494,7 @@ static const struct command_def commands[] = {
 		.run = command_numa_changes},
 	{.id = COMMAND_SCORE,
 		.name = "score",
-		.usage = "[NODE...] -f FILE [FLAG...]",
+		.usage = "[NODE...] (-f FILE | --cpus N...) [FLAG...]",
 		.help = "rank the nodes for a pod by a scheduler's rules and the kubelets' verdicts",
 		.examples = "  kubectl numa score -f pod.yaml\n",
 		.max_words = OPTIONS_MAX_WORDS,
@@ -480,7 +510,7 @@ static const struct command_def commands[] = {
 		.run = command_why},
 	{.id = COMMAND_PLAN,
 		.name = "plan",
-		.usage = "-f FILE [FLAG...]",
+		.usage = "(-f FILE | --cpus N... | --pending) [FLAG...]",
 		.help = "find which pods to move so that the kubelets admit wanted pods",
 		.examples = "  kubectl numa plan -f pod.yaml --replicas 4\n"
 			    "  kubectl numa plan --pending -l pool=hpc\n"

@@ -163,7 +163,7 @@ static int get_pod(struct plan_apply *a, const struct simulated_pod *p, struct d
 	return 1;
 }
 
-/* The time by the API server's clock, which stamps new pods. */
+/* The time by the API server's clock, which stamps new pods; by the local clock if responses have no date. */
 static int get_time(struct plan_apply *a, int64_t *ret_s, struct err *err)
 {
 	int r = a->server_clock_ms != 0 ? 0 : send_request(a, "GET", "/version", NULL, NULL, err);
@@ -305,7 +305,8 @@ struct planned_place {
 	const struct simulated_pod *pod;
 	const char *node;
 	size_t step;
-	bool closed, for_move;
+	bool closed;   /* to all pods, also to `pod` */
+	bool for_move; /* `pod` is evicted first, and a new pod gets the place */
 	uint64_t life_ms;
 };
 
@@ -325,6 +326,7 @@ static int add_reservation(struct plan_apply *a, const struct planned_place *pla
 		return found < 0 ? found : PLAN_APPLY_AGAIN;
 	own = vec_push(&a->reservations, &a->n_reservations, &a->reservations_size, sizeof(*own));
 	*own = (struct own_reservation){.node = xstrdup(place->node),
+		/* The pod that replaces a moved pod has another UID: only the controller is known. */
 		.facts = {.id = xstrdup(id),
 			.namespace = xstrdup(p->namespace),
 			.pod = xstrdup(p->name),
@@ -351,6 +353,7 @@ static int reserve_place(struct plan_apply *a, const struct planned_place *place
 		own = &a->reservations[a->n_reservations - 1];
 	}
 	own->round = a->round;
+	/* Written, and nothing has changed. */
 	if (own->renewed_ms > 0 && own->facts.closed == place->closed && own->life_ms == place->life_ms &&
 		own->facts.step == (int64_t)place->step)
 		return PLAN_APPLY_DONE;
@@ -374,7 +377,7 @@ static int remove_outdated(
 
 	for (size_t i = 0; i < c->n_reservations && r == 0; i++) {
 		const struct simulated_reservation *old = &c->reservations[i];
-		bool needed = old->user == SIMULATED_NOWHERE;
+		bool needed = old->user == SIMULATED_NOWHERE; /* it is for none of the wanted pods */
 
 		for (size_t k = 0; k < plan->n_steps && !needed; k++)
 			needed = plan->steps[k].pod == old->user && plan->steps[k].to == old->node;
@@ -488,7 +491,7 @@ static int check_known(struct doc *pod, void *data, struct err *err)
 	return 0;
 }
 
-/* Whether the node has pods that it did not have when the plan was made. */
+/* 1: the node has pods that it did not have when the plan was made; 0; -errno. */
 static int has_new_pods(struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan,
 	size_t node, struct err *err)
 {
@@ -589,7 +592,9 @@ struct successor {
 	const struct simulated_pod *evicted;
 	const char *to; /* the node of the plan */
 	char *name, *uid, *node, *reason;
-	bool found, arrived, started, failed;
+	bool found;   /* the members below are set */
+	bool arrived; /* the pod is on the plan's node */
+	bool started, failed;
 };
 
 static void successor_release(struct successor *s)
@@ -618,8 +623,10 @@ static int find_successor(struct doc *pod, void *data, struct err *err)
 	struct successor *s = data;
 
 	(void)err;
-	if (strcmp(controller_uid(metadata), s->evicted->controller) != 0 || s->arrived ||
-		is_known(s->c, uid) || (!*node && s->found))
+	if (strcmp(controller_uid(metadata), s->evicted->controller) != 0 || is_known(s->c, uid))
+		return 0;
+	/* A pod on the plan's node is the best, and a pod without a node the worst. */
+	if (s->arrived || (s->found && !*node))
 		return 0;
 	successor_release(s);
 	s->found = true;
@@ -737,25 +744,25 @@ static int check_released(struct plan_apply *a, const struct wait *w, struct err
 
 /* ---- a round */
 
+/* Evicts the pod of the step. Of a move also waits until the new pod runs in the reserved place (`own`; NULL = nothing is reserved). */
 static int carry_out_move(struct plan_apply *a, const struct simulated_cluster *c,
 	const struct plan_step *step, struct err *err)
 {
 	const struct simulated_pod *p = &c->pods[step->pod];
 	uint64_t until_ms = now_ms() + a->options->timeout_ms;
 	CLEANUP(freep) char *id = make_id(p);
-	struct own_reservation *own =
-		find_own(a, step->to == SIMULATED_NOWHERE ? "" : c->nodes[step->to].name, id);
+	const char *to = step->to == SIMULATED_NOWHERE ? "" : c->nodes[step->to].name;
+	struct own_reservation *own = find_own(a, to, id);
 	int r;
 
 	report_progress(a, "%s %s/%s: %s%s%s", plan_step_names[step->kind], p->namespace, p->name,
-		c->nodes[step->from].name, step->to == SIMULATED_NOWHERE ? "" : " -> ",
-		step->to == SIMULATED_NOWHERE ? "" : c->nodes[step->to].name);
+		c->nodes[step->from].name, *to ? " -> " : "", to);
 	r = evict(a, p, until_ms, err);
 	if (r != PLAN_APPLY_DONE)
 		return r;
 	a->n_evicted++;
 	if (own)
-		own->evicted = true;
+		own->evicted = true; /* from now on the place is for the new pod, even if this process ends */
 	r = wait_until(check_gone, a, &(struct wait){.pod = p}, until_ms, err);
 	if (r == 0 && step->kind == PLAN_MOVE)
 		r = wait_for_move(a, c, step, now_ms() + a->options->timeout_ms, err);
@@ -836,8 +843,8 @@ static void remember_wanted(struct plan_apply *a, const struct simulated_cluster
 	}
 }
 
-/* The plan has no moves. */
-static int finish(
+/* The plan has no moves: waits for wanted pods that exist, and announces the places of pods that do not exist yet (a->object). */
+static int finish_plan(
 	struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan, struct err *err)
 {
 	uint64_t until_ms = now_ms() + a->options->timeout_ms;
@@ -875,10 +882,11 @@ int plan_apply_round(struct plan_apply *a, const struct simulated_cluster *c, co
 	if (r < 0)
 		return r;
 	if (next == plan->n_steps)
-		return finish(a, c, plan, err);
+		return finish_plan(a, c, plan, err);
 	r = sleep_and_renew(a, SETTLE_MS, err);
 	if (r < 0)
 		return r;
+	/* A pod that was bound since the plan was made may have taken the place. */
 	if (plan->steps[next].to != SIMULATED_NOWHERE) {
 		r = has_new_pods(a, c, plan, plan->steps[next].to, err);
 		if (r != 0)

@@ -8,14 +8,16 @@
 #include "common/kube/access_review.h"
 #include "common/text.h"
 
-/* -EACCES: the right is missing. A right that cannot be asked for may be there. */
+/* 0; -EACCES: the right is missing. Also 0 if the API server does not know (-ENODATA): the right may be there. */
 static int check_right(struct api_client *client, const struct access_right *right, struct err *err)
 {
 	struct err reason = {""};
 	int r = access_review_ask(client, right, &reason);
 
-	if (r != 0)
-		return r == 1 || r == -ENODATA ? 0 : err_set(err, r, "%s", reason.text);
+	if (r == 1 || r == -ENODATA)
+		return 0;
+	if (r < 0)
+		return err_set(err, r, "%s", reason.text);
 	return err_set(err, -EACCES, "the right to %s %s%s%s%s%s is missing%s%s", right->verb,
 		right->resource, right->subresource ? "/" : "", text_or_empty(right->subresource),
 		right->namespace ? " in namespace " : "", text_or_empty(right->namespace),
@@ -26,7 +28,7 @@ int plan_rights_check(struct api_client *client, const struct simulated_cluster 
 	struct err *err)
 {
 	static const struct access_right write_nodes = {.verb = "patch", .resource = "nodes"};
-	struct name_table asked[2] = {{0}, {0}}; /* namespaces */
+	struct name_table asked_to_evict = {0}, asked_to_get = {0}; /* namespaces */
 	int r = check_right(client, &write_nodes, err);
 
 	for (size_t i = 0; i < plan->n_steps && r == 0; i++) {
@@ -36,13 +38,14 @@ int plan_rights_check(struct api_client *client, const struct simulated_cluster 
 			.resource = "pods",
 			.subresource = evicts ? "eviction" : NULL,
 			.namespace = namespace};
+		struct name_table *asked = evicts ? &asked_to_evict : &asked_to_get;
 
-		if (name_table_find(&asked[evicts], namespace))
+		if (name_table_find(asked, namespace))
 			continue;
-		name_table_add(&asked[evicts], namespace, asked);
+		name_table_add(asked, namespace, asked);
 		r = check_right(client, &right, err);
 	}
-	name_table_release(&asked[0]);
-	name_table_release(&asked[1]);
+	name_table_release(&asked_to_evict);
+	name_table_release(&asked_to_get);
 	return r;
 }

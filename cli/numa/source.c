@@ -5,18 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/numa/connection.h"
 #include "cli/numa/input_files.h"
-#include "cli/opts_check.h"
+#include "cli/numa/object_word.h"
 #include "cluster/objects/label_match.h"
 #include "cluster/objects/pod_status.h"
 #include "common/cleanup.h"
 #include "common/hash.h"
-#include "common/io/fs.h"
 #include "common/kube/api_list.h"
 #include "common/log.h"
 #include "common/vec.h"
@@ -43,21 +40,16 @@ struct source {
 	struct connection connection;
 	struct name_table selected; /* names of Nodes that --selector selects */
 	struct strv selected_names;
+	struct name_table objects; /* names of the NodeResourceTopology objects that were read */
+	struct strv object_names;
 	bool selector_applied;
-	const char *events_namespace, *events_pod;
-	const char *pods_namespace; /* of the Pods to list; NULL = all */
-	bool ended_pods;            /* list ended Pods, too */
-	const char *name;           /* for messages */
+	const char *events_namespace, *events_pod; /* of source_events() */
+	const char *pods_namespace;                /* of the Pods to list; NULL = all */
+	bool ended_pods;                           /* list ended Pods, too */
+	const char *name;                          /* for messages */
 };
 
 /* ---- opening */
-
-const char *source_strip_kind(const char *word, const char *kind)
-{
-	size_t len = strlen(kind);
-
-	return !strncmp(word, kind, len) && word[len] == '/' ? word + len + 1 : word;
-}
 
 int source_open(const struct options *options, size_t first_node, struct source **ret, struct err *err)
 {
@@ -67,7 +59,7 @@ int source_open(const struct options *options, size_t first_node, struct source 
 	s->reads_files = option_set(options, OPT_FROM);
 	s->nodes = xcalloc(options->n_words + 1, sizeof(*s->nodes));
 	for (size_t i = first_node; i < options->n_words; i++)
-		s->nodes[s->n_nodes++].name = source_strip_kind(options->words[i], "node");
+		s->nodes[s->n_nodes++].name = object_word_strip_kind(options->words[i], "node");
 	input_files_init(options, &s->files);
 	s->name = s->reads_files ? s->files.name : "the API server";
 	if (!s->reads_files) {
@@ -87,6 +79,8 @@ static void forget_objects(struct source *s)
 		s->nodes[i].found = false;
 	name_table_release(&s->selected);
 	strv_release(&s->selected_names);
+	name_table_release(&s->objects);
+	strv_release(&s->object_names);
 	s->selector_applied = false;
 }
 
@@ -116,11 +110,25 @@ int source_exit_status(const struct options *options, int r)
 
 const char *source_namespace(const struct source *s)
 {
-	const char *namespace = s->options->value[OPT_NAMESPACE];
+	const char *chosen = s->options->value[OPT_NAMESPACE];
 
-	if (!namespace && !s->reads_files)
-	namespace = credentials_namespace(s->connection.credentials);
-	return namespace ? namespace : "default";
+	if (!chosen && !s->reads_files)
+		chosen = credentials_namespace(s->connection.credentials);
+	return chosen ? chosen : "default";
+}
+
+const char *source_cluster(const struct source *s)
+{
+	struct credentials_origin origin = {.cluster = NULL};
+
+	if (!s->reads_files)
+		credentials_origin(s->connection.credentials, &origin);
+	return origin.cluster;
+}
+
+const char *source_file(const struct source *s)
+{
+	return s->reads_files ? s->files.name : NULL;
 }
 
 const char *source_node(const struct source *s)
@@ -180,9 +188,16 @@ static void add_events_query(const struct source *s, struct strbuf *path)
 	CLEANUP(strbuf_release) struct strbuf selector = STRBUF_INIT(PATH_BYTES);
 
 	strbuf_addf(&selector, "involvedObject.kind=Pod,involvedObject.name=%s", s->events_pod);
-	api_path_escape(path, s->events_namespace);
-	strbuf_addstr(path, "/events");
 	add_query(path, "fieldSelector", selector.text);
+}
+
+/* Sets the path of the list of a kind in one namespace. */
+static void set_namespaced_path(const char *namespace, const char *resource, struct strbuf *path)
+{
+	strbuf_reset(path);
+	strbuf_addstr(path, "/api/v1/namespaces/");
+	api_path_escape(path, namespace);
+	strbuf_addf(path, "/%s", resource);
 }
 
 /* Makes the path of a kind's list and returns false, or makes the path of the only node's object and returns true. */
@@ -192,7 +207,7 @@ static bool make_path(const struct source *s, enum object_kind kind, struct strb
 		[OBJECT_NRT] = NRT_PATH,
 		[OBJECT_NODE] = "/api/v1/nodes",
 		[OBJECT_POD] = "/api/v1/pods",
-		[OBJECT_EVENT] = "/api/v1/namespaces/",
+		[OBJECT_EVENT] = "/api/v1/events",
 		[OBJECT_PDB] = "/apis/policy/v1/poddisruptionbudgets",
 		[OBJECT_CLAIM] = "/apis/resource.k8s.io/v1/resourceclaims",
 		[OBJECT_SLICE] = "/apis/resource.k8s.io/v1/resourceslices",
@@ -200,14 +215,12 @@ static bool make_path(const struct source *s, enum object_kind kind, struct strb
 	bool one = source_node(s) && (kind == OBJECT_NRT || kind == OBJECT_NODE);
 
 	strbuf_addstr(path, paths[kind]);
-	if (kind == OBJECT_EVENT)
+	if (kind == OBJECT_EVENT) {
+		set_namespaced_path(s->events_namespace, "events", path);
 		add_events_query(s, path);
-	if (kind == OBJECT_POD && s->pods_namespace) {
-		strbuf_reset(path);
-		strbuf_addstr(path, "/api/v1/namespaces/");
-		api_path_escape(path, s->pods_namespace);
-		strbuf_addstr(path, "/pods");
 	}
+	if (kind == OBJECT_POD && s->pods_namespace)
+		set_namespaced_path(s->pods_namespace, "pods", path);
 	if (kind == OBJECT_POD)
 		add_pods_query(s, path);
 	if (one) {
@@ -217,6 +230,15 @@ static bool make_path(const struct source *s, enum object_kind kind, struct strb
 	return one;
 }
 
+/* Adds a name to a table, whose names are those of the list. */
+static void add_name(struct name_table *table, struct strv *names, const char *name)
+{
+	if (name_table_find(table, name))
+		return;
+	strv_push(names, name);
+	name_table_add(table, names->items[names->n_items - 1], names);
+}
+
 /* Adds a Node's name to those that --selector selects. */
 static int add_selected(struct doc *node, void *data, struct err *err)
 {
@@ -224,10 +246,8 @@ static int add_selected(struct doc *node, void *data, struct err *err)
 	struct source *s = data;
 
 	(void)err;
-	if (!name || name_table_find(&s->selected, name))
-		return 0;
-	strv_push(&s->selected_names, name);
-	name_table_add(&s->selected, s->selected_names.items[s->selected_names.n_items - 1], s);
+	if (name)
+		add_name(&s->selected, &s->selected_names, name);
 	return 0;
 }
 
@@ -253,7 +273,7 @@ static int select_node(enum object_kind kind, struct doc *node, void *data, stru
 		       : 0;
 }
 
-/* Finds the selected Nodes in the files. */
+/* Adds the Nodes of the files that --selector selects to s->selected. */
 static int select_in_files(struct source *s, struct err *err)
 {
 	CLEANUP(selection_release) struct selection selection = {.source = s};
@@ -263,20 +283,22 @@ static int select_in_files(struct source *s, struct err *err)
 		r = input_files_read(&s->files, 1u << OBJECT_NODE, select_node, &selection, err);
 	return r < 0 || selection.n_nodes > 0
 		       ? r
-		       : err_set(err, -EINVAL, "%s has no Node, by whose labels nodes are selected", s->name);
+		       : err_set(err, -EINVAL, "%s contains no Node to compare with the selector", s->name);
 }
 
-static int select_on_server(struct source *s, struct err *err)
+/* Lists the objects of `resource` that the query `name`, "labelSelector" or "fieldSelector", selects. */
+static int list_by_query(struct source *s, const char *resource, const char *name, const char *value,
+	api_object_fn *fn, void *data, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
 	int status, r;
 
-	strbuf_addstr(&path, "/api/v1/nodes");
-	add_query(&path, "labelSelector", s->options->value[OPT_SELECTOR]);
+	strbuf_addf(&path, "/api/v1/%s", resource);
+	add_query(&path, name, value);
 	r = strbuf_error(&path);
-	return r < 0 ? r
-		     : api_list(s->connection.client, path.text, s->connection.idle_ms, add_selected, s,
-			       &status, err);
+	if (r < 0)
+		return r;
+	return api_list(s->connection.client, path.text, s->connection.idle_ms, fn, data, &status, err);
 }
 
 static int apply_selector(struct source *s, struct err *err)
@@ -285,7 +307,11 @@ static int apply_selector(struct source *s, struct err *err)
 
 	if (s->selector_applied || !option_set(s->options, OPT_SELECTOR))
 		return 0;
-	r = s->reads_files ? select_in_files(s, err) : select_on_server(s, err);
+	if (s->reads_files)
+		r = select_in_files(s, err);
+	else
+		r = list_by_query(
+			s, "nodes", "labelSelector", s->options->value[OPT_SELECTOR], add_selected, s, err);
 	s->selector_applied = r == 0;
 	if (r == 0 && s->selected_names.n_items == 0)
 		log_warning("%s: no Node matches '%s'", s->options->origin[OPT_SELECTOR],
@@ -294,7 +320,7 @@ static int apply_selector(struct source *s, struct err *err)
 }
 
 /* The status of a GET; 0 = no response. */
-static int probe_path(struct source *s, const char *path)
+static int get_status(struct source *s, const char *path)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	int status = 0;
@@ -309,17 +335,18 @@ static int explain_absence(struct source *s, enum object_kind kind, struct err *
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
 	const char *name = source_node(s);
 
-	if (kind == OBJECT_NRT && (!name || probe_path(s, NRT_PATH "?limit=1") == HTTP_NOT_FOUND))
+	if (kind == OBJECT_NRT && (!name || get_status(s, NRT_PATH "?limit=1") == HTTP_NOT_FOUND))
 		return err_set(err, -ENOENT,
 			"the cluster has no NodeResourceTopology objects: the CRD " CRD " is not installed");
 	make_path(s, OBJECT_NODE, &path);
-	if (kind == OBJECT_NODE || probe_path(s, path.text) == HTTP_NOT_FOUND)
+	if (kind == OBJECT_NODE || get_status(s, path.text) == HTTP_NOT_FOUND)
 		return err_set(err, -ENOENT, "no such node: '%s'", name);
 	return err_set(err, -ENOENT,
 		"node '%s' has no NodeResourceTopology object: is an exporter, such as nrtd, running there?",
 		name);
 }
 
+/* Reads the objects of a kind: the object of the only node, or the list. */
 static int read_kind(struct source *s, enum object_kind kind, object_fn *fn, void *data, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
@@ -340,6 +367,8 @@ static int read_kind(struct source *s, enum object_kind kind, object_fn *fn, voi
 	}
 	if (r == -EREMOTEIO && status == HTTP_NOT_FOUND && (kind == OBJECT_NRT || one))
 		return explain_absence(s, kind, err);
+	if (kind == OBJECT_NRT)
+		connection_explain_denial(status, err);
 	return r == -EINVAL ? -EBADMSG : r; /* not wrong usage */
 }
 
@@ -366,10 +395,10 @@ static int source_read(void *source, unsigned kinds, object_fn *fn, void *data, 
 
 static int no_objects(const struct source *s, struct err *err)
 {
-	return s->reads_files
-		       ? err_set(err, -EINVAL, "%s: no NodeResourceTopology in it", s->name)
-		       : err_set(err, -ENOENT,
-				 "the cluster has no NodeResourceTopology objects yet: is an exporter, such as nrtd, running?");
+	if (s->reads_files)
+		return err_set(err, -EINVAL, "%s: no NodeResourceTopology in it", s->name);
+	return err_set(err, -ENOENT,
+		"the cluster has no NodeResourceTopology objects yet: is an exporter, such as nrtd, running?");
 }
 
 struct nrt_filter {
@@ -402,6 +431,8 @@ static int filter_nrt(enum object_kind kind, struct doc *object, void *data, str
 		f->n++;
 	if (kind == OBJECT_NRT && name && !mark_if_selected(f->source, name))
 		return 0;
+	if (kind == OBJECT_NRT && name)
+		add_name(&f->source->objects, &f->source->object_names, name);
 	return f->fn(kind, object, f->data, err);
 }
 
@@ -410,11 +441,12 @@ static int read_wanted(void *source, unsigned kinds, object_fn *fn, void *data, 
 {
 	struct source *s = source;
 	struct nrt_filter filter = {.source = s, .fn = fn, .data = data};
-	int r = kinds >> OBJECT_NRT & 1 ? apply_selector(s, err) : 0;
+	bool reads_nrts = kinds >> OBJECT_NRT & 1;
+	int r = reads_nrts ? apply_selector(s, err) : 0;
 
 	if (r == 0)
 		r = source_read(s, kinds, filter_nrt, &filter, err);
-	return r < 0 || !(kinds >> OBJECT_NRT & 1) || filter.n > 0 ? r : no_objects(s, err);
+	return r >= 0 && reads_nrts && filter.n == 0 ? no_objects(s, err) : r;
 }
 
 struct object_reader source_reader(struct source *s)
@@ -435,7 +467,7 @@ static int deliver_node(struct cluster_node *node, void *data, struct err *err)
 {
 	struct node_delivery *d = data;
 
-	if (node->unreadable_state && !d->quiet && ++d->n_unreadable <= WARNINGS)
+	if (node->unreadable_state && !d->quiet && d->n_unreadable++ < WARNINGS)
 		log_warning("node '%s': %s; judged by the zones", node->state.node_name, node->why.text);
 	return d->fn(node, d->data, err);
 }
@@ -460,7 +492,7 @@ struct nrt_choice {
 	struct source *source;
 	struct doc object;
 	size_t n;            /* wanted objects */
-	struct strbuf names; /* of all objects, as many as fit */
+	struct strbuf names; /* of the objects; names beyond the buffer's limit are omitted */
 };
 
 static void nrt_choice_release(struct nrt_choice *c)
@@ -478,7 +510,10 @@ static int choose_nrt(enum object_kind kind, struct doc *object, void *data, str
 	if (!name)
 		return err_set(err, -EINVAL, "a NodeResourceTopology without a name");
 	strbuf_addf(&c->names, "%s'%.60s'", c->names.len > 0 ? ", " : "", name);
-	if (!mark_if_selected(c->source, name) || c->n++ > 0)
+	if (!mark_if_selected(c->source, name))
+		return 0;
+	c->n++;
+	if (c->n > 1)
 		return 0;
 	c->object = *object;
 	*object = (struct doc)DOC_INIT;
@@ -576,10 +611,21 @@ int source_fill_cluster(struct source *s, struct cluster *cluster, struct schedu
 	return r;
 }
 
-static int by_numbered_name(const void *a, const void *b, void *data)
+struct node_names {
+	struct source *source;
+	struct strv *names;
+};
+
+static int add_node_without_object(enum object_kind kind, struct doc *node, void *data, struct err *err)
 {
-	(void)data;
-	return text_compare_numbered(*(char *const *)a, *(char *const *)b);
+	const char *name = doc_object_name(node);
+	struct node_names *n = data;
+
+	(void)kind;
+	(void)err;
+	if (name && !name_table_find(&n->source->objects, name) && mark_if_selected(n->source, name))
+		strv_push_new(n->names, name);
+	return 0;
 }
 
 void source_nodes_without_object(struct source *s, const struct cluster *cluster, struct strv *ret)
@@ -590,7 +636,21 @@ void source_nodes_without_object(struct source *s, const struct cluster *cluster
 		if (node && cluster_node_lacks_object(node) && mark_if_selected(s, node->name))
 			strv_push(ret, node->name);
 	}
-	vec_sort(ret->items, ret->n_items, sizeof(*ret->items), by_numbered_name, NULL);
+	strv_sort_numbered(ret);
+}
+
+int source_read_nodes_without_object(struct source *s, struct strv *ret, struct err *err)
+{
+	struct node_names names = {.source = s, .names = ret};
+	struct err why = {""};
+	int r;
+
+	if (s->n_nodes > 0) /* source_each_node() has found their objects */
+		return 0;
+	r = source_read(s, 1u << OBJECT_NODE, add_node_without_object, &names, &why);
+	r = omit_denied(r, "Nodes without an object", &why, err);
+	strv_sort_numbered(ret);
+	return r < 0 ? r : 0;
 }
 
 struct pods_filter {
@@ -605,8 +665,7 @@ static void pods_filter_release(struct pods_filter *f)
 	doc_release(&f->selector);
 }
 
-/* Of the Pods in files. */
-static int pass_selected_pod(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static int pass_selected_pod_of_files(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
 	const struct pods_filter *f = data;
@@ -630,7 +689,7 @@ int source_read_pods(struct source *s, const char *namespace, object_fn *fn, voi
 	if (r < 0)
 		return err_wrap(err, r, "%s", s->options->origin[OPT_POD_SELECTOR]);
 	if (s->reads_files)
-		return input_files_read(&s->files, 1u << OBJECT_POD, pass_selected_pod, &f, err);
+		return input_files_read(&s->files, 1u << OBJECT_POD, pass_selected_pod_of_files, &f, err);
 	s->pods_namespace = namespace;
 	r = read_kind(s, OBJECT_POD, fn, data, &why);
 	s->pods_namespace = NULL;
@@ -674,16 +733,9 @@ int source_read_claims(struct source *s, struct claim_devices *ret, struct err *
 
 static int read_events(struct source *s, const char *selector, object_fn *fn, void *data, struct err *err)
 {
-	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
 	struct delivery delivery = {.kind = OBJECT_EVENT, .fn = fn, .data = data};
-	int status, r;
 
-	strbuf_addstr(&path, "/api/v1/events");
-	add_query(&path, "fieldSelector", selector);
-	r = strbuf_error(&path);
-	return r < 0 ? r
-		     : api_list(s->connection.client, path.text, s->connection.idle_ms, deliver, &delivery,
-			       &status, err);
+	return list_by_query(s, "events", "fieldSelector", selector, deliver, &delivery, err);
 }
 
 int source_read_history(struct source *s, object_fn *fn, void *data, bool *ret_events, struct err *err)
@@ -718,13 +770,19 @@ int source_read_history(struct source *s, object_fn *fn, void *data, bool *ret_e
 
 static int add_to_cluster(struct cluster_node *node, void *data, struct err *err)
 {
+	const struct simulated_cluster *c = data;
+
 	(void)err;
 	simulated_cluster_add_node(data, node);
+	simulated_show_progress(c, "objects read", c->n_nodes + c->n_pods, 0);
 	return 0;
 }
 
 static int add_object_to_cluster(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
+	const struct simulated_cluster *c = data;
+
+	simulated_show_progress(c, "objects read", c->n_nodes + c->n_pods, 0);
 	return simulated_cluster_add_object(data, kind, object, err);
 }
 
@@ -774,7 +832,8 @@ static int choose_pod(enum object_kind kind, struct doc *object, void *data, str
 	if (!name || strcmp(name, c->name) != 0 ||
 		(c->namespace && strcmp(namespace ? namespace : "default", c->namespace) != 0))
 		return 0;
-	if (c->n++ > 0)
+	c->n++;
+	if (c->n > 1)
 		return 0;
 	c->object = *object;
 	*object = (struct doc)DOC_INIT;
@@ -782,6 +841,12 @@ static int choose_pod(enum object_kind kind, struct doc *object, void *data, str
 }
 
 /* `namespace`: NULL = any. */
+static int no_pod(const char *namespace, const char *name, struct err *err)
+{
+	return namespace ? err_set(err, -ENOENT, "no pod '%.100s' in namespace '%.100s'", name, namespace)
+			 : err_set(err, -ENOENT, "no pod '%.100s'", name);
+}
+
 static int find_pod_in_files(
 	struct source *s, const char *namespace, const char *name, struct doc *ret, struct err *err)
 {
@@ -792,7 +857,7 @@ static int find_pod_in_files(
 	if (r < 0)
 		return r;
 	if (c.n == 0)
-		return err_set(err, -ENOENT, "%s: no Pod '%.100s'", s->name, name);
+		return err_wrap(err, no_pod(namespace, name, err), "%s", s->name);
 	if (c.n > 1)
 		return err_set(err, -EINVAL, "%s: %zu Pods are named '%.100s': choose one with --namespace",
 			s->name, c.n, name);
@@ -801,39 +866,27 @@ static int find_pod_in_files(
 	return 0;
 }
 
-/* *ret_namespace: of the word, a new string, or NULL. *ret_name: part of the word. */
-static int split_pod_word(const struct options *o, const char *word, char **ret_namespace,
-	const char **ret_name, struct err *err)
-{
-	const char *name = source_strip_kind(word, "pod"), *slash = strchr(name, '/');
-	CLEANUP(freep) char *namespace = slash ? xstrndup(name, (size_t)(slash - name)) : NULL;
-
-	if (!*name || (slash && (slash == name || !slash[1] || strchr(slash + 1, '/'))))
-		return err_set(err, -EINVAL, "'%.100s': name the pod NAME, pod/NAME or NAMESPACE/NAME", word);
-	if (namespace && option_set(o, OPT_NAMESPACE) && strcmp(namespace, o->value[OPT_NAMESPACE]) != 0)
-		return err_set(err, -EINVAL, "'%.100s' names another namespace than --namespace does", word);
-	*ret_name = slash ? slash + 1 : name;
-	*ret_namespace = TAKE(namespace);
-	return 0;
-}
-
 int source_pod(struct source *s, const char *word, struct doc *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
-	CLEANUP(freep) char *namespace = NULL;
-	const char *name = NULL;
-	int status, r = split_pod_word(s->options, word, &namespace, &name, err);
+	CLEANUP(freep) char *of_word = NULL;
+	const char *pod_namespace, *name = NULL;
+	int status = 0, r = object_word_split_pod(s->options, word, &of_word, &name, err);
 
 	if (r < 0)
 		return r;
 	if (s->reads_files)
 		return find_pod_in_files(
-			s, namespace ? namespace : s->options->value[OPT_NAMESPACE], name, ret, err);
-	strbuf_addstr(&path, "/api/v1/namespaces/");
-	api_path_escape(&path, namespace ? namespace : source_namespace(s));
-	strbuf_addstr(&path, "/pods/");
+			s, of_word ? of_word : s->options->value[OPT_NAMESPACE], name, ret, err);
+	pod_namespace = of_word ? of_word : source_namespace(s);
+	set_namespaced_path(pod_namespace, "pods", &path);
+	strbuf_addch(&path, '/');
 	api_path_escape(&path, name);
-	return api_get(s->connection.client, path.text, ret, &status, err);
+	r = api_get(s->connection.client, path.text, ret, &status, err);
+	if (r == -EREMOTEIO && status == HTTP_NOT_FOUND)
+		return no_pod(pod_namespace, name, err);
+	connection_explain_denial(status, err);
+	return r;
 }
 
 struct object_reader source_events(struct source *s, const char *namespace, const char *pod)

@@ -40,11 +40,14 @@ static inline void source_closep(struct source **s)
  */
 int source_exit_status(const struct options *options, int r);
 
-/* The NAME of "node/NAME" or "NAME", for the kind "node". */
-const char *source_strip_kind(const char *word, const char *kind);
-
 /* The node, if the command names exactly one; else NULL. */
 const char *source_node(const struct source *s);
+
+/* The name of the API server's cluster in the kubeconfig; NULL = unknown, or the source is files. Valid until the next request. */
+const char *source_cluster(const struct source *s);
+
+/* The file or directory of --from, as messages name it; "--from" for several. NULL = the source is the API server. */
+const char *source_file(const struct source *s);
 
 /* The namespace of --namespace, else of the kubeconfig's context, else "default". */
 const char *source_namespace(const struct source *s);
@@ -77,6 +80,10 @@ int source_fill_cluster(struct source *s, struct cluster *cluster, struct schedu
  * select and that have no object, in natural order.
  */
 void source_nodes_without_object(struct source *s, const struct cluster *cluster, struct strv *ret);
+
+/* As source_nodes_without_object(), for a command that has not read the Nodes: reads them. If the API server denies that, *ret stays
+ * empty, with a warning. */
+int source_read_nodes_without_object(struct source *s, struct strv *ret, struct err *err);
 
 /* Reads the whole cluster: NodeResourceTopology objects, Nodes, Pods and PodDisruptionBudgets. A denied list is an error. `c` is
  * initialized, and finished on success. */

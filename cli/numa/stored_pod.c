@@ -24,8 +24,8 @@ void stored_pod_release(struct stored_pod *p)
 
 /* ---- without the API server */
 
-/* A LimitRange sets what containers leave out. */
-static bool leaves_out(const struct pod_request *pod)
+/* Whether a container has no request or limit for CPUs or memory, which a LimitRange would then set. */
+static bool lacks_amounts(const struct pod_request *pod)
 {
 	static const char *const names[] = {"cpu", "memory"};
 
@@ -45,12 +45,13 @@ static void add_named(struct strv *list, const char *kind, const char *name)
 		strv_push(list, text);
 }
 
+/* Lists the kinds of objects that may change the pod on the API server. */
 static void list_unknown(const struct pod_template *t, struct strv *ret)
 {
 	const struct doc *spec = doc_get(t->owner, "spec");
 	int32_t ignored;
 
-	if (leaves_out(&t->pod))
+	if (lacks_amounts(&t->pod))
 		strv_push(ret, "LimitRange");
 	add_named(ret, "RuntimeClass", doc_text(spec, "runtimeClassName"));
 	if (!pod_priority_read(t->owner, &ignored))
@@ -80,7 +81,7 @@ static int print_pod(const struct pod_template *t, const char *namespace, struct
 }
 
 /* 0: `response` has a status; negative: the API server was not asked, or did not answer. */
-static int ask(const struct pod_template *t, const char *namespace, struct api_client *client,
+static int ask_for_dry_run(const struct pod_template *t, const char *namespace, struct api_client *client,
 	struct api_response *response, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
@@ -121,6 +122,7 @@ static void copy_as_manifest(const struct doc *stored, struct doc *ret)
 		doc_copy_member(doc_get(stored, "metadata"), names[i], metadata);
 }
 
+/* Of the template, the pod and its owner become those of the dry run's response; `namespace` stays borrowed from the template. */
 static int take_stored(const struct pod_template *t, const char *namespace,
 	const struct api_response *response, struct stored_pod *ret, struct err *err)
 {
@@ -133,15 +135,15 @@ static int take_stored(const struct pod_template *t, const char *namespace,
 	if (r < 0)
 		return err_wrap(err, -EINVAL, "the pod of the dry run in namespace '%.60s'", namespace);
 	copy_as_manifest(&stored, &ret->object);
-	/* All but the pod is the manifest's. */
 	ret->template = *t;
-	ret->template.pod = read.pod;
+	ret->template.pod = read.pod; /* the only member of `read` that owns memory */
 	ret->template.owner = &ret->object;
+	/* The dry run may have generated a name. */
 	text_set(&ret->template.pod.name, text_or_empty(t->pod.name));
 	return 0;
 }
 
-/* 1: stored; 0: the API server could not say; -EINVAL: it refuses the pod. */
+/* 1: the API server would store the pod, which is in `ret`; 0: it is unknown; -EINVAL: the API server refuses the pod; -EFBIG. */
 static int dry_run(const struct pod_template *t, const char *namespace, struct api_client *client,
 	struct stored_pod *ret, struct err *err)
 {
@@ -150,7 +152,7 @@ static int dry_run(const struct pod_template *t, const char *namespace, struct a
 	int r;
 
 	api_response_init(&response);
-	r = ask(t, namespace, client, &response, err);
+	r = ask_for_dry_run(t, namespace, client, &response, err);
 	if (r < 0)
 		return r == -EFBIG ? r : 0;
 	if (response.status == HTTP_CREATED) {
@@ -178,7 +180,7 @@ int stored_pod_find(const struct options *options, struct source *source, const 
 	bool asks =
 		!strcmp(mode, "server") || (!strcmp(mode, "auto") && !option_set(options, OPT_OBJECTS_ONLY));
 	struct api_client *client = asks ? source_client(source) : NULL;
-	struct err why = {"files cannot be asked, omit --from"};
+	struct err why = {"requires the API server, omit --from"};
 	int r;
 
 	*ret = (struct stored_pod){.object = DOC_INIT};

@@ -11,7 +11,10 @@
 
 #define CHANGES_MAX 20000u /* an API server with more Events of one node has other problems */
 
-static const char *const kind_names[] = {"", "pod started", "pod rejected", "pod ended"};
+static const char *const kind_names[] = {[CHANGE_EVENT] = "", /* the reason of the Event takes its place */
+	[CHANGE_POD_STARTED] = "pod started",
+	[CHANGE_POD_REJECTED] = "pod rejected",
+	[CHANGE_POD_ENDED] = "pod ended"};
 
 static void change_release(struct node_change *c)
 {
@@ -216,7 +219,7 @@ void changes_report_finish(struct changes_report *r, const struct node_state *st
 		struct node_change *c = &r->items[i];
 		const char *uid = c->uid;
 
-		/* The Pod shows more than Events about it. */
+		/* Only Events knew the pod when this change was added. The Pod, which was read too, shows more. */
 		if (*uid && bsearch(&uid, r->pods.items, r->pods.n_items, sizeof(*r->pods.items), by_text)) {
 			change_release(c);
 			continue;
@@ -269,6 +272,6 @@ void changes_report_write(struct writer *w, const struct changes_report *r)
 		writer_table(w);
 	timestamp_print_age(r->now_s - r->since_s, since);
 	if (r->n_items == 0)
-		strbuf_addf(w->out, "no change is known on node '%s' in the last %s%s\n", r->node, since,
+		strbuf_addf(w->out, "no change of node '%s' is known for the last %s%s\n", r->node, since,
 			r->events_known ? "" : "; Events were not read");
 }

@@ -18,11 +18,12 @@
 
 void fit_verdict_word(const struct node_report *n, char ret[VERDICT_WORD_MAX])
 {
-	const char *word = n->answer == KUBELET_ADMITS    ? "admit"
-			   : n->answer == KUBELET_UNKNOWN ? "?"
-			   : *n->rejection                ? n->rejection
-							  : "reject";
+	const char *word = *n->rejection ? n->rejection : "reject";
 
+	if (n->answer == KUBELET_ADMITS)
+		word = "admit";
+	else if (n->answer == KUBELET_UNKNOWN)
+		word = "?";
 	snprintf(ret, VERDICT_WORD_MAX, "%s%s", n->basis == CLUSTER_ESTIMATED ? "~" : "", word);
 }
 
@@ -36,7 +37,9 @@ void fit_add_caution(const struct node_report *n, struct strbuf *out)
 {
 	size_t start = out->len;
 
-	add_part(out, start, n->answer == KUBELET_ADMITS ? text_or_empty(n->caution) : "");
+	if (n->answer == KUBELET_ADMITS)
+		for (size_t i = 0; i < n->cautions.n_items; i++)
+			add_part(out, start, n->cautions.items[i]);
 	add_part(out, start, text_or_empty(n->slow));
 	add_part(out, start, n->release.text);
 }
@@ -74,13 +77,31 @@ void fit_add_request(const struct pod_report *r, struct strbuf *out)
 	strbuf_addf(out, "%s(%s)", r->wanted.n_items > 0 ? " " : "nothing ", qos_class_names[r->qos]);
 }
 
+void fit_add_alignment(const struct pod_report *r, const char *indent, struct strbuf *out)
+{
+	if (r->not_guaranteed.text[0]) {
+		strbuf_addstr(out, indent);
+		strbuf_add_one_line(out, r->not_guaranteed.text);
+		strbuf_addch(out, '\n');
+	}
+	strbuf_addf(out, "%s%s\n", indent, r->alignment.text);
+}
+
+static void write_alignment(struct writer *w, const struct pod_report *r)
+{
+	writer_string(w, "qosClass", NULL, qos_class_names[r->qos]);
+	writer_string(w, "notGuaranteed", NULL, r->not_guaranteed.text);
+	writer_string(w, "alignment", NULL, r->alignment.text);
+	writer_number(w, "exclusiveCPUs", NULL, true, (int64_t)r->exclusive_cpus);
+}
+
 static void add_unchecked(const struct node_report *n, struct strbuf *out)
 {
 	if (n->unchecked.n_items == 0)
 		return;
 	strbuf_addstr(out, " (not checked: ");
-	strbuf_add_one_line(out, n->unchecked.items[0]);
-	strbuf_addf(out, "%s)", n->unchecked.n_items > 1 ? " and others" : "");
+	strbuf_add_list(out, &n->unchecked, 3);
+	strbuf_addch(out, ')');
 }
 
 /* Both amounts of a change, in the format of the pod's request. */
@@ -89,7 +110,7 @@ struct change_amounts {
 };
 
 static struct change_amounts amounts_of_change(
-	const struct pod_report *r, const struct admission_change *change)
+	const struct pod_report *r, const struct request_change *change)
 {
 	const struct resource_quantity *wanted = resource_list_find(&r->wanted, change->resource);
 	enum quantity_format format = wanted ? wanted->quantity.format : QUANTITY_DECIMAL_SI;
@@ -99,7 +120,7 @@ static struct change_amounts amounts_of_change(
 }
 
 /* The name of the changed container; NULL if the pod has one container, or if the pod-level resources change. */
-static const char *changed_container(const struct pod_report *r, const struct admission_change *change)
+static const char *changed_container(const struct pod_report *r, const struct request_change *change)
 {
 	bool named = r->pod->n_containers > 1 && change->container < r->pod->n_containers;
 
@@ -107,7 +128,7 @@ static const char *changed_container(const struct pod_report *r, const struct ad
 }
 
 static void add_admission_change(
-	const struct pod_report *r, const struct admission_change *change, struct strbuf *out)
+	const struct pod_report *r, const struct request_change *change, struct strbuf *out)
 {
 	struct change_amounts amounts = amounts_of_change(r, change);
 	char from[QUANTITY_TEXT_MAX];
@@ -119,7 +140,7 @@ static void add_admission_change(
 
 /* Where the change is made: after the last change of a container. */
 static void add_changed_container(
-	const struct pod_report *r, const struct admission_change *change, struct strbuf *out)
+	const struct pod_report *r, const struct request_change *change, struct strbuf *out)
 {
 	const char *container = changed_container(r, change);
 
@@ -134,10 +155,10 @@ static void add_changed_container(
 
 void fit_add_nearest(const struct pod_report *r, const struct node_report *n, struct strbuf *out)
 {
-	const struct admission_nearest *nearest = &n->nearest;
+	const struct nearest_request *nearest = &n->nearest;
 
 	for (size_t i = 0; i < nearest->n_changes; i++) {
-		const struct admission_change *change = &nearest->changes[i];
+		const struct request_change *change = &nearest->changes[i];
 		bool more = i + 1 < nearest->n_changes;
 
 		add_admission_change(r, change, out);
@@ -172,22 +193,6 @@ void fit_write_not_evaluated(struct writer *w, const struct strv *list)
 	add_not_evaluated("schedulers do", list, w->out);
 }
 
-void fit_write_without_object(struct writer *w, const struct strv *nodes)
-{
-	if (writer_is_doc(w)) {
-		writer_strings(w, "withoutObject", nodes);
-		return;
-	}
-	if (nodes->n_items == 0)
-		return;
-	strbuf_addf(w->out, "%zu Node%s no object", nodes->n_items, nodes->n_items == 1 ? " has" : "s have");
-	if (w->format == WRITER_WIDE) {
-		strbuf_addstr(w->out, ": ");
-		strbuf_add_list(w->out, nodes, SIZE_MAX);
-	}
-	strbuf_addch(w->out, '\n');
-}
-
 void fit_write_form(struct writer *w, const struct pod_form *form)
 {
 	const struct strv *list = &form->not_evaluated;
@@ -220,8 +225,8 @@ static void add_verdict(const struct pod_report *r, const struct node_report *n,
 	strbuf_addf(out, "%s: ", words[n->answer]);
 	fit_add_request(r, out);
 	strbuf_addch(out, '\n');
-	if (r->not_guaranteed.text[0])
-		add_line(out, r->not_guaranteed.text);
+	if (r->exclusive_cpus == 0)
+		fit_add_alignment(r, "  ", out);
 	if (r->pod->has_claims)
 		add_line(out, CLAIMS);
 	if (*n->reason) {
@@ -245,16 +250,19 @@ static void add_verdict(const struct pod_report *r, const struct node_report *n,
 
 static void add_nearest(const struct pod_report *r, const struct node_report *n, struct strbuf *out)
 {
-	if (n->answer != KUBELET_REJECTS || n->missing || n->unschedulable || n->full)
+	if (n->answer != KUBELET_REJECTS)
+		return;
+	/* The reason is not that the amounts are too large. */
+	if (n->missing || n->unschedulable || n->full)
 		return;
 	if (!n->nearest.found && !n->fits_in_scope_pod) {
-		strbuf_addf(out, "  %s%s%s\n",
-			n->nearest.complete ? "smaller amounts would not fit either"
-					    : "no smaller amounts are known to fit",
-			!n->obstacle          ? ""
-			: n->nearest.complete ? ": "
-					      : "; the smallest: ",
-			text_or_empty(n->obstacle));
+		bool complete = n->nearest.complete;
+
+		strbuf_addstr(out, complete ? "  smaller amounts would not fit either"
+					    : "  no smaller amounts are known to fit");
+		if (n->obstacle)
+			strbuf_addf(out, "%s%s", complete ? ": " : "; the smallest: ", n->obstacle);
+		strbuf_addch(out, '\n');
 		return;
 	}
 	strbuf_addstr(out, "  would fit with ");
@@ -281,6 +289,7 @@ static void add_kept(size_t n, const char *priority, struct strbuf *out)
 		strbuf_addf(out, "  %zu pod%s kept: priority %s\n", n, n == 1 ? " is" : "s are", priority);
 }
 
+/* `some_kept`: pods that must not be evicted were not considered. */
 static void add_no_set(const struct victims *v, bool some_kept, struct strbuf *out)
 {
 	if (v->movable > 0)
@@ -308,6 +317,7 @@ static void add_victims(const struct node_report *n, struct strbuf *out)
 	const struct victim_priority *p = &n->priority;
 	char priority[64];
 
+	/* unschedulable: the reason is a constraint, which the search for victims ignores. */
 	if (n->victims.answer == VICTIMS_UNKNOWN && n->answer == KUBELET_REJECTS && !n->unschedulable) {
 		strbuf_addstr(out, "  which pods must be evicted is unknown");
 		add_unchecked(n, out);
@@ -327,19 +337,21 @@ static void add_victims(const struct node_report *n, struct strbuf *out)
 static void write_placement(struct writer *w, const struct container_report *c)
 {
 	char nodes[NODE_MASK_TEXT_MAX], memory[NODE_MASK_TEXT_MAX];
+	const char *quality = " preferred";
 
+	if (!c->hint.preferred)
+		quality = " not preferred";
+	else if (c->remote)
+		quality = " remote";
 	node_mask_print(c->hint.nodes, nodes);
 	node_mask_print(c->memory_nodes, memory);
 	writer_row(w);
 	writer_string(w, "name", "container", c->name);
 	writer_ids(w, "numaNodes", !c->hint.any_node, c->hint.nodes);
-	if (c->hint.any_node)
+	if (!c->aligned)
 		writer_cell(w, NUMA_HEADING, "any");
 	else
-		writer_cell(w, NUMA_HEADING, "%s%s", nodes,
-			!c->hint.preferred ? " not preferred"
-			: c->remote        ? " remote"
-					   : " preferred");
+		writer_cell(w, NUMA_HEADING, "%s%s", nodes, quality);
 	writer_bool(w, "preferred", true, c->hint.preferred);
 	writer_bool(w, "remote", true, c->remote);
 	writer_string(w, "cpus", NULL, c->cpus);
@@ -363,7 +375,9 @@ static void write_containers(struct writer *w, const struct node_report *n)
 static void add_scheduler_fit(const struct scheduler_report *s, struct strbuf *out)
 {
 	static const char *const distances[FIT_MIN_DISTANCE_COUNT] = {
-		"not at minimum distance", "at minimum distance", "whether at minimum distance is not known"};
+		[FIT_MIN_DISTANCE_NO] = "not at minimum distance",
+		[FIT_MIN_DISTANCE_YES] = "at minimum distance",
+		[FIT_MIN_DISTANCE_UNKNOWN] = "whether at minimum distance is not known"};
 	char text[NODE_MASK_TEXT_MAX];
 
 	strbuf_addstr(out, "NUMA nodes   ");
@@ -379,7 +393,8 @@ static void add_scheduler_fit(const struct scheduler_report *s, struct strbuf *o
 					   : "not known: too many combinations\n");
 }
 
-/* The scheduler plugin's filter if it decides differently from the kubelet. */
+/* The filter of NodeResourceTopologyMatch if the filter decides differently from the kubelet. A node that is short is excluded by another
+ * plugin of the scheduler. */
 static void add_filter(const struct node_report *n, struct strbuf *out)
 {
 	if (n->answer == KUBELET_REJECTS && !n->node_is_short && n->scheduler.passes)
@@ -444,7 +459,7 @@ static void write_text(struct writer *w, const struct pod_report *r, const struc
 	strbuf_addf(out, "kubelet      Topology Manager policy %s, scope %s\n",
 		topology_manager_policy_names[n->topology.policy],
 		topology_manager_scope_names[n->topology.scope]);
-	if (!n->name)
+	if (!n->name) /* not read from an object */
 		return;
 	strbuf_addf(out, "basis        %s%s", cluster_basis_names[n->basis], *n->why ? ": " : "");
 	strbuf_add_one_line(out, n->why);
@@ -474,7 +489,7 @@ static void write_scheduler(struct writer *w, const struct scheduler_report *s)
 	writer_bool(w, "schedulerPasses", s->known, s->passes);
 }
 
-static void write_change(struct writer *w, const struct pod_report *r, const struct admission_change *change)
+static void write_change(struct writer *w, const struct pod_report *r, const struct request_change *change)
 {
 	struct change_amounts amounts = amounts_of_change(r, change);
 	const char *container = changed_container(r, change);
@@ -493,7 +508,7 @@ static void write_change(struct writer *w, const struct pod_report *r, const str
 
 static void write_nearest(struct writer *w, const struct pod_report *r, const struct node_report *n)
 {
-	const struct admission_nearest *nearest = &n->nearest;
+	const struct nearest_request *nearest = &n->nearest;
 
 	if (!nearest->found) {
 		writer_null(w, "nearest");
@@ -558,6 +573,7 @@ static void write_doc(struct writer *w, const struct pod_report *r, const struct
 	CLEANUP(strbuf_release) struct strbuf caution = STRBUF_INIT(CAUTION_MAX);
 
 	fit_add_caution(n, &caution);
+	write_alignment(w, r);
 	writer_bool(w, "admitted", n->answer != KUBELET_UNKNOWN, n->answer == KUBELET_ADMITS);
 	writer_string(w, "reason", NULL, n->reason);
 	writer_string(w, "rejection", NULL, n->rejection);
@@ -576,7 +592,7 @@ static void write_doc(struct writer *w, const struct pod_report *r, const struct
 	if (r->pod->has_claims)
 		writer_string(w, NULL, NULL, "resourceClaims");
 	writer_end(w);
-	if (!n->name)
+	if (!n->name) /* not read from an object */
 		return;
 	writer_string(w, "basis", NULL, cluster_basis_names[n->basis]);
 	writer_string(w, "why", NULL, n->why);
@@ -600,7 +616,7 @@ void fit_write_row(struct writer *w, const struct pod_report *r, const struct no
 	CLEANUP(strbuf_release) struct strbuf nearest = STRBUF_INIT(300);
 	CLEANUP(strbuf_release) struct strbuf caution = STRBUF_INIT(CAUTION_MAX);
 	CLEANUP(strbuf_release) struct strbuf reasons = STRBUF_INIT(4096);
-	const struct admission_copies *copies = node_report_copies(n);
+	const struct admit_copies *copies = node_report_copies(n);
 	bool known = n->answer != KUBELET_UNKNOWN;
 	uint64_t numa = node_report_numa(n);
 	char word[VERDICT_WORD_MAX], nodes[NODE_MASK_TEXT_MAX];
@@ -620,6 +636,7 @@ void fit_write_row(struct writer *w, const struct pod_report *r, const struct no
 	writer_string(w, NULL, "REASON", reasons.text);
 	writer_string(w, "nearest", "WOULD FIT", nearest.text);
 	writer_ids(w, "numaNodes", numa != 0, numa);
+	writer_bool(w, "preferred", n->answer == KUBELET_ADMITS, !n->not_preferred);
 	if (numa || n->answer == KUBELET_ADMITS)
 		writer_cell(w, "NUMA NODES", "%s", numa ? nodes : "any");
 	writer_number(w, "copies", NULL, true, (int64_t)copies->n);
@@ -660,6 +677,8 @@ static void add_totals(const struct pod_report *r, struct strbuf *out)
 			reserved, reserved == 1 ? "" : "s");
 	if (r->pod->has_claims)
 		strbuf_addstr(out, CLAIMS "\n");
+	if (r->exclusive_cpus == 0)
+		fit_add_alignment(r, "", out);
 }
 
 static void add_replicas(const struct pod_report *r, struct strbuf *out)
@@ -673,6 +692,16 @@ static void add_replicas(const struct pod_report *r, struct strbuf *out)
 		strbuf_addf(out, "only %s%zu fit\n", r->at_least ? "at least " : "", r->placed_replicas);
 }
 
+static void add_with_copies(const struct pod_report *r, struct strbuf *out)
+{
+	bool unknown;
+	size_t n = pod_report_count_with_copies(r, &unknown);
+
+	if (r->min_copies > 0)
+		strbuf_addf(out, "%s%zu node%s with %zu copies or more\n", unknown ? "at least " : "", n,
+			n == 1 ? "" : "s", r->min_copies);
+}
+
 static void write_table(struct writer *w, const struct pod_report *r)
 {
 	static const struct column columns[] = {COLUMN("NODE"), COLUMN("KUBELET"), COLUMN("COPIES"),
@@ -683,20 +712,23 @@ static void write_table(struct writer *w, const struct pod_report *r)
 	writer_columns(w, columns, ARRAY_SIZE(columns));
 	table_find(&w->table, "REPLICAS")->omitted = r->wanted_replicas == 0;
 	for (size_t i = 0; i < r->n_nodes; i++)
-		fit_write_row(w, r, &r->nodes[i]);
+		if (pod_report_has_copies(r, &r->nodes[i]))
+			fit_write_row(w, r, &r->nodes[i]);
 	writer_table(w);
 	writer_columns(w, NULL, 0);
 	if (!w->headings)
 		return;
 	add_totals(r, w->out);
-	fit_write_without_object(w, &r->without_object);
+	writer_without_object(w, &r->without_object);
 	if (r->constraints)
 		fit_write_not_evaluated(w, &r->constraints->not_evaluated);
 	add_replicas(r, w->out);
+	add_with_copies(r, w->out);
 }
 
 static void write_all(struct writer *w, const struct pod_report *r)
 {
+	write_alignment(w, r);
 	writer_number(w, "fits", NULL, true, (int64_t)r->n_admit);
 	writer_number(w, "nodes", NULL, true, (int64_t)r->n_nodes);
 	writer_number(w, "unknown", NULL, true, (int64_t)r->n_unknown);
@@ -714,11 +746,13 @@ static void write_all(struct writer *w, const struct pod_report *r)
 	if (r->pod->has_claims)
 		writer_string(w, NULL, NULL, "resourceClaims");
 	writer_end(w);
-	fit_write_without_object(w, &r->without_object);
+	writer_without_object(w, &r->without_object);
 	if (r->constraints)
 		fit_write_not_evaluated(w, &r->constraints->not_evaluated);
 	writer_list(w, "items");
 	for (size_t i = 0; i < r->n_nodes; i++) {
+		if (!pod_report_has_copies(r, &r->nodes[i]))
+			continue;
 		fit_write_row(w, r, &r->nodes[i]);
 		writer_end(w);
 	}
@@ -732,6 +766,8 @@ void fit_write(struct writer *w, const struct pod_report *r)
 	else if (w->format != WRITER_NAME)
 		write_table(w, r);
 	for (size_t i = 0; i < r->n_nodes; i++)
-		if (r->wanted_replicas > 0 ? r->nodes[i].replicas > 0 : r->nodes[i].answer == KUBELET_ADMITS)
+		if (pod_report_has_copies(r, &r->nodes[i]) &&
+			(r->wanted_replicas > 0 ? r->nodes[i].replicas > 0
+						: r->nodes[i].answer == KUBELET_ADMITS))
 			writer_name(w, "node", r->nodes[i].name);
 }

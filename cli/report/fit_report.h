@@ -9,6 +9,7 @@
 
 /*
  * Writes the report on one node. The members of JSON and YAML, null if unknown or not applicable:
+ *   qosClass, notGuaranteed (the reason, "" if it is), alignment (what the Topology Manager aligns), exclusiveCPUs   of the pod
  *   admitted    true, false, null
  *   reason      a sentence, "" if admitted; rejection: the reason in the pod's status
  *   containers  name, numaNodes (ids; null = no affinity), preferred (of the kubelet's hint), remote (the same
@@ -31,14 +32,14 @@ void fit_write_node(struct writer *w, const struct pod_report *r, const struct n
 
 /*
  * Writes a row per node; a table with headings ends with the totals. In the format "name": the names of the
- * nodes that get a copy or a replica. {"fits", "nodes", "unknown", "copies", "copiesAtLeast", "replicas":
+ * nodes that get a copy or a replica. {"qosClass", "notGuaranteed", "alignment", "exclusiveCPUs", "fits", "nodes", "unknown", "copies", "copiesAtLeast", "replicas":
  * null or {"wanted", "placed"}, "unchecked", "withoutObject", "notEvaluated", "items": [fit_write_row()]}.
  */
 void fit_write(struct writer *w, const struct pod_report *r);
 
 /*
  * Starts a row with the fields of a node, which writer_end() ends: {"name", "admitted" (null = unknown),
- * "rejection", "reason", "caution" (null = none), "nearest", "numaNodes" (ids; null = no affinity, or not admitted), "copies",
+ * "rejection", "reason", "caution" (null = none), "nearest", "numaNodes" (ids; null = no affinity, or not admitted), "preferred" (null = not admitted), "copies",
  * "copiesAtLeast", "kubeletMilliseconds", "hintPermutations", "pciePair", "replicas", "basis", "why", "exporter", "policy", "scope"}.
  */
 void fit_write_row(struct writer *w, const struct pod_report *r, const struct node_report *n);
@@ -51,8 +52,8 @@ void fit_write_row(struct writer *w, const struct pod_report *r, const struct no
 void fit_verdict_word(const struct node_report *n, char ret[VERDICT_WORD_MAX]);
 
 /*
- * Appends what the verdict does not guarantee: of an admission, and of any verdict on a kubelet that is newer than all that nrtd was
- * compared with. fit_add_reasons() appends the reason before it.
+ * Appends what the verdict does not guarantee: of an admission, and of any verdict on a kubelet that is newer than the newest compared
+ * release. fit_add_reasons() appends the reason before it.
  */
 void fit_add_caution(const struct node_report *n, struct strbuf *out);
 void fit_add_reasons(const struct node_report *n, struct strbuf *out);
@@ -60,13 +61,11 @@ void fit_add_reasons(const struct node_report *n, struct strbuf *out);
 /* Appends "16 CPUs, 32Gi memory (Guaranteed)". */
 void fit_add_request(const struct pod_report *r, struct strbuf *out);
 
+/* Appends lines: why the pod is not Guaranteed, and what the Topology Manager aligns for it. */
+void fit_add_alignment(const struct pod_report *r, const char *indent, struct strbuf *out);
+
 /* Appends the nearest request that the kubelet would admit, "12 CPUs instead of 16 and 8Gi memory instead of 9Gi", if any. */
 void fit_add_nearest(const struct pod_report *r, const struct node_report *n, struct strbuf *out);
-
-/*
- * Writes the Nodes that have no object, as a line of text, which has their names in the format "wide" only, or as the list withoutObject.
- */
-void fit_write_without_object(struct writer *w, const struct strv *nodes);
 
 /* Which pod was judged. */
 struct pod_form {

@@ -48,7 +48,7 @@ bool hugepages_report_add(struct hugepages_report *r, const struct node_state *s
 	return n->list.n_items > 0;
 }
 
-static struct group *find_group(struct groups *g, const struct hugepages *h)
+static struct group *find_or_add_group(struct groups *g, const struct hugepages *h)
 {
 	struct group *new;
 
@@ -69,7 +69,7 @@ static void add_node(struct groups *g, const struct node_hugepages *n, const str
 
 	for (size_t i = 0; i < n->list.n_items; i++) {
 		const struct hugepages *h = &n->list.items[i];
-		struct group *group = find_group(g, h);
+		struct group *group = find_or_add_group(g, h);
 		const struct resource_quantity *q =
 			node ? resource_list_find(&node->requested, h->name) : NULL;
 
@@ -112,8 +112,12 @@ static void write_which(struct writer *w, const struct strv *nodes)
 
 static void write_group(struct writer *w, const struct group *g)
 {
-	static const char *const words[HUGEPAGES_PROBLEM_COUNT] = {
-		"aligned", "no policy", "?", "one NUMA node", "not aligned", "not counted"};
+	static const char *const words[HUGEPAGES_PROBLEM_COUNT] = {[HUGEPAGES_FINE] = "aligned",
+		[HUGEPAGES_NO_POLICY] = "no policy",
+		[HUGEPAGES_UNKNOWN] = "?",
+		[HUGEPAGES_ONE_NODE] = "one NUMA node",
+		[HUGEPAGES_UNALIGNED] = "not aligned",
+		[HUGEPAGES_UNCOUNTED] = "not counted"};
 	const struct hugepages *h = g->pages;
 	bool known = h->problem != HUGEPAGES_UNKNOWN;
 

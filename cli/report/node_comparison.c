@@ -29,8 +29,10 @@ static char *published_setting(const struct cluster_node *node, enum setting wha
 		return text ? xstrdup(text) : NULL;
 	if (row->kind != SETTING_IS_CHOICE)
 		return NULL;
+	/* The state has the Topology Manager's settings as nrt_kubelet_topology() reads them. */
 	choice = row->manager == MANAGER_TOPOLOGY ? setting_choice(&node->state.settings, what)
 						  : nrt_policy(node->object, what);
+	/* 0 = unknown */
 	return choice > 0 ? xstrdup(row->names[choice]) : NULL;
 }
 
@@ -217,7 +219,7 @@ static void groups_release(struct groups *g)
 	free(g->items);
 }
 
-static int by_size(const void *va, const void *vb)
+static int compare_groups(const void *va, const void *vb)
 {
 	const struct group *a = va, *b = vb;
 
@@ -240,10 +242,10 @@ static void find_groups(const struct node_facts *nodes, size_t n, size_t setting
 		strv_push(&ret->items[k].nodes, nodes[i].node);
 	}
 	if (ret->n_items > 1)
-		qsort(ret->items, ret->n_items, sizeof(*ret->items), by_size);
+		qsort(ret->items, ret->n_items, sizeof(*ret->items), compare_groups);
 }
 
-/* "all", "the others", or the first names. */
+/* Which nodes have the value: "all", "the others" for the most frequent value, or the first names. */
 static void write_nodes(struct writer *w, const struct groups *g, size_t at)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX_BYTES);
@@ -359,7 +361,7 @@ static size_t write_section(struct writer *w, const struct node_facts nodes[2], 
 	return different;
 }
 
-size_t node_comparison_write_diff(struct writer *w, const struct node_facts nodes[2])
+size_t node_comparison_write_diff(struct writer *w, const struct node_facts nodes[2], unsigned ignored)
 {
 	const struct column columns[] = {
 		COLUMN("ABOUT"), COLUMN("WHAT"), COLUMN(nodes[0].node), COLUMN(nodes[1].node)};
@@ -372,7 +374,8 @@ size_t node_comparison_write_diff(struct writer *w, const struct node_facts node
 	writer_columns(w, columns, ARRAY_SIZE(columns));
 	writer_list(w, "facts");
 	for (enum fact_section s = 0; s < FACT_SECTION_COUNT; s++)
-		if (s != FACT_DEVICE || (nodes[0].devices_known && nodes[1].devices_known))
+		if (!(ignored >> s & 1) &&
+			(s != FACT_DEVICE || (nodes[0].devices_known && nodes[1].devices_known)))
 			different += write_section(w, nodes, s);
 	writer_end(w);
 	writer_number(w, "different", NULL, true, (int64_t)different);

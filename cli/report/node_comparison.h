@@ -27,8 +27,8 @@ size_t node_comparison_write_settings(
 /* ---- two nodes */
 
 /*
- * Writes a table of the facts that differ, or with WRITER_WIDE of all facts; without PCI devices unless those of both nodes are known.
+ * Compares the sections of facts but those of `ignored`, a set of bits. Writes a table of the facts that differ, or with WRITER_WIDE of all facts; without PCI devices unless those of both nodes are known.
  * {"nodes": [names], "different": number, "facts": [{"section", "name", "values": [text or null], "equal"}]}. Returns the number
  * of facts that differ.
  */
-size_t node_comparison_write_diff(struct writer *w, const struct node_facts nodes[2]);
+size_t node_comparison_write_diff(struct writer *w, const struct node_facts nodes[2], unsigned ignored);

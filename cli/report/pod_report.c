@@ -37,6 +37,7 @@ void node_report_release(struct node_report *n)
 	free(n->rejection);
 	free(n->slow);
 	free(n->reason);
+	strv_release(&n->cautions);
 	free(n->missing);
 	free(n->obstacle);
 	free(n->scheduler.filter_reason);
@@ -64,11 +65,38 @@ static void explain_class(const struct pod_request *pod, struct err *ret)
 			gap.n_containers, gap.container, gap.resource);
 }
 
+/* What the Topology Manager aligns for a pod of this class and these requests. */
+static void explain_alignment(const struct pod_report *r, struct err *ret)
+{
+	bool devices = request_has_non_native(r->pod);
+	size_t cpus = r->exclusive_cpus;
+
+	if (r->qos != QOS_GUARANTEED)
+		err_set(ret, 0, "the pod shares CPUs and memory with other pods; the Topology Manager %s",
+			devices ? "aligns only the pod's devices"
+				: "aligns nothing and does not reject the pod");
+	else if (r->pod->has_pod_resources)
+		err_set(ret, 0,
+			"pod-level resources: kubelets assign exclusive CPUs only with the feature gate %s",
+			kubelet_gate_names[KUBELET_POD_LEVEL_MANAGERS]);
+	else if (cpus > 0)
+		err_set(ret, 0,
+			"the Topology Manager aligns %zu exclusive CPU%s%s, and memory where the memory manager is Static",
+			cpus, cpus == 1 ? "" : "s", devices ? ", devices" : "");
+	else
+		err_set(ret, 0,
+			"no container requests whole CPUs, so no CPUs are exclusive; the Topology Manager aligns %smemory where the memory manager is Static",
+			devices ? "devices, and " : "");
+}
+
 void pod_report_init(struct pod_report *r, const struct pod_request *pod)
 {
 	*r = (struct pod_report){.pod = pod, .qos = request_qos(pod)};
 	request_of_node(pod, &r->wanted);
 	explain_class(pod, &r->not_guaranteed);
+	if (!pod->has_pod_resources)
+		r->exclusive_cpus = kubelet_pod_exclusive_cpus(pod, r->qos);
+	explain_alignment(r, &r->alignment);
 }
 
 void pod_report_set_cluster(struct pod_report *r, struct cluster *cluster,
@@ -85,7 +113,7 @@ void pod_report_set_cluster(struct pod_report *r, struct cluster *cluster,
 	if (template->owner)
 		pod_priority_read(template->owner, &priority);
 	r->critical = priority >= POD_PRIORITY_CRITICAL;
-	cluster_hide_for(cluster, &user, priority, r->class);
+	cluster_hide_for_request(cluster, &user, priority, r->class);
 }
 
 void pod_report_drop_node(struct pod_report *r, struct node_info *node)
@@ -108,13 +136,16 @@ void pod_report_release(struct pod_report *r)
 
 /* ---- the pod without devices that are unknown on the node */
 
-static void copy_list(const struct node_admission *admission, const struct resource_list *from,
-	struct resource_list *to, struct node_report *n)
+/* Copies the amounts that the node's kubelet can judge. The names of other devices go to n->unchecked (unknown) and n->missing (none). */
+static void copy_list(const struct node_admission *admission, const struct node_info *info,
+	const struct resource_list *from, struct resource_list *to, struct node_report *n)
 {
 	for (size_t i = 0; i < from->n_items; i++) {
 		const struct resource_quantity *q = &from->items[i];
 		enum device_knowledge devices = node_admission_devices(admission, q->name);
 
+		if (devices == DEVICES_ABSENT && info && node_info_has_in_status_only(info, q->name))
+			devices = DEVICES_KNOWN; /* the kubelet checks the Node's amount, without devices */
 		if (devices == DEVICES_KNOWN)
 			resource_list_set(to, q->name, q->quantity);
 		else if (devices == DEVICES_UNKNOWN)
@@ -124,7 +155,7 @@ static void copy_list(const struct node_admission *admission, const struct resou
 	}
 }
 
-/* Copies everything except devices that are not in the inventory. The report gets the names of those. */
+/* Copies the pod of the report without the devices that copy_list() omits. */
 static void copy_pod(const struct node_admission *admission, const struct pod_report *r,
 	struct pod_request *to, struct node_report *n)
 {
@@ -136,17 +167,17 @@ static void copy_pod(const struct node_admission *admission, const struct pod_re
 		const struct container_request *c = &from->containers[i];
 		struct container_request *copy = pod_request_add(to, c->kind, c->name);
 
-		copy_list(admission, &c->requests, &copy->requests, n);
-		copy_list(admission, &c->limits, &copy->limits, n);
+		copy_list(admission, r->judged, &c->requests, &copy->requests, n);
+		copy_list(admission, r->judged, &c->limits, &copy->limits, n);
 	}
-	copy_list(admission, &from->overhead, &to->overhead, n);
-	copy_list(admission, &from->pod_requests, &to->pod_requests, n);
-	copy_list(admission, &from->pod_limits, &to->pod_limits, n);
+	copy_list(admission, r->judged, &from->overhead, &to->overhead, n);
+	copy_list(admission, r->judged, &from->pod_requests, &to->pod_requests, n);
+	copy_list(admission, r->judged, &from->pod_limits, &to->pod_limits, n);
 }
 
 /* ---- the kubelet's verdict */
 
-/* The kubelet of one node, and the pod that it is asked about. */
+/* One node's kubelet, and the pod that this kubelet judges. */
 struct question {
 	struct node_admission admission;
 	const struct pod_report *report;
@@ -159,6 +190,19 @@ static void question_release(struct question *q)
 {
 	node_admission_release(&q->admission);
 	pod_request_release(&q->pod);
+}
+
+/* container_report.aligned */
+static bool is_aligned(const struct question *q, size_t container, const struct container_report *c)
+{
+	const struct resource_list *requests = &q->pod.containers[container].requests;
+	uint64_t all_nodes = q->admission.kubelet.reach | q->admission.kubelet.memory.nodes;
+	bool holds = *c->cpus || c->memory_nodes;
+
+	for (size_t i = 0; i < requests->n_items; i++)
+		holds |= requests->items[i].quantity.nano > 0 &&
+			 !resource_name_is_native(requests->items[i].name);
+	return !c->hint.any_node && (holds || (c->hint.nodes & all_nodes) != all_nodes);
 }
 
 static void add_placements(const struct question *q, const struct kubelet_verdict *v, struct node_report *n)
@@ -178,88 +222,79 @@ static void add_placements(const struct question *q, const struct kubelet_verdic
 		c->cpus = cpuset_print(set);
 		c->hint = p->hint;
 		c->memory_nodes = p->memory_nodes;
+		c->aligned = is_aligned(q, i, c);
 	}
 }
 
 /* Both amounts of the resource in the format of the pod's request. */
-static void print_shortage(const struct question *q, const char *name, const struct admission *a,
+static void print_shortage(const struct question *q, const char *name, const struct kubelet_verdict *v,
 	char wanted[QUANTITY_TEXT_MAX], char free[QUANTITY_TEXT_MAX])
 {
 	const struct resource_quantity *request = resource_list_find(&q->report->wanted, name);
 	enum quantity_format format = request ? request->quantity.format : QUANTITY_DECIMAL_SI;
 
-	quantity_print((struct quantity){.nano = a->wanted, .format = format}, wanted);
-	quantity_print((struct quantity){.nano = a->free, .format = format}, free);
+	quantity_print((struct quantity){.nano = v->wanted, .format = format}, wanted);
+	quantity_print((struct quantity){.nano = v->free, .format = format}, free);
 }
 
-/* Why the pod is rejected; `pod` is q->pod or smaller. */
-static void print_rejection(
-	const struct question *q, const struct pod_request *pod, const struct admission *a, struct err *ret)
+/* Why `pod` is rejected: q->pod, or the same pod with smaller amounts. In scope pod an affinity error concerns all containers: none is named. */
+static void print_rejection(const struct question *q, const struct pod_request *pod,
+	const struct kubelet_verdict *v, struct err *ret)
 {
-	const struct kubelet_verdict *v = &a->managers;
 	bool whole_pod = q->admission.settings.topology.scope == TOPOLOGY_SCOPE_POD &&
 			 v->rejection == KUBELET_TOPOLOGY_AFFINITY;
 	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX];
 
-	if (v->answer == KUBELET_REJECTS) {
+	if (v->managers_answer == KUBELET_REJECTS) {
 		*ret = v->reason;
 		if (pod->n_containers > 1 && v->container < pod->n_containers && !whole_pod)
 			err_wrap(ret, 0, "container '%.60s'", pod->containers[v->container].name);
 		return;
 	}
-	print_shortage(q, a->short_of, a, wanted, free);
-	err_set(ret, 0, "%.60s: %s wanted, the node has at most %s left", a->short_of, wanted, free);
+	print_shortage(q, v->short_of, v, wanted, free);
+	err_set(ret, 0, "%.60s: %s wanted, the node has at most %s left", v->short_of, wanted, free);
 }
 
-static void explain_rejection(struct question *q, const struct admission *a, struct node_report *n)
+static void explain_rejection(struct question *q, const struct kubelet_verdict *v, struct node_report *n)
 {
-	const struct kubelet_verdict *v = &a->managers;
-
-	n->node_is_short = a->short_of != NULL;
+	n->node_is_short = v->short_of != NULL;
 	/* The managers are asked first. If their verdict is unknown, the reason in the pod's status is, too. */
-	if (v->answer == KUBELET_REJECTS)
+	if (v->managers_answer == KUBELET_REJECTS)
 		n->rejection = xstrdup(kubelet_rejection_names[v->rejection]);
-	else if (v->answer == KUBELET_UNKNOWN || a->other_may_be_short)
+	else if (v->managers_answer == KUBELET_UNKNOWN || v->other_may_be_short)
 		n->rejection = xstrdup("");
 	else
-		n->rejection = xasprintf("OutOf%.50s", a->short_of);
-	print_rejection(q, &q->pod, a, &q->reason);
+		n->rejection = xasprintf("OutOf%.50s", v->short_of);
+	print_rejection(q, &q->pod, v, &q->reason);
 }
 
-static void explain_unsure(struct question *q, const struct admission *a)
+static void explain_unsure(struct question *q, const struct kubelet_verdict *v)
 {
 	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX];
 
-	print_shortage(q, a->unsure_of, a, wanted, free);
+	print_shortage(q, v->unsure_of, v, wanted, free);
 	err_set(&q->reason, 0,
 		"%.60s: %s wanted, the node has %s left or more: the kubelet may not count all that init containers and resized containers hold",
-		a->unsure_of, wanted, free);
+		v->unsure_of, wanted, free);
 }
 
-/* Whether the reason says that nothing is left of a resource. */
-static bool says_nothing_left(const char *reason)
-{
-	return strstr(reason, ", 0 available") || strstr(reason, ", 0 free") ||
-	       strstr(reason, "at most 0 left");
-}
-
-/* No smaller amounts are known to fit: sets n->obstacle, unless the reason suffices. */
-static void set_obstacle(struct question *q, struct node_report *n)
+/* No smaller amounts are known to fit: sets n->obstacle, unless the reason suffices. `none_left`: the reason is that nothing is left. */
+static void set_obstacle(struct question *q, bool none_left, struct node_report *n)
 {
 	CLEANUP(pod_request_release) struct pod_request smallest = {0};
-	struct admission a;
+	struct kubelet_verdict v;
 	struct err why = {""};
 
-	if (says_nothing_left(q->reason.text)) {
+	if (none_left) {
 		n->nearest.complete = true;
 		return;
 	}
 	pod_request_copy(&q->pod, &smallest);
-	admission_shrink(&q->admission.node, &smallest, q->report->qos);
-	node_admission_judge(&q->admission, &smallest, &a);
-	if (a.answer != KUBELET_REJECTS)
+	nearest_request_shrink(&q->admission.handlers, &smallest, q->report->qos);
+	node_admission_judge(&q->admission, &smallest, &v);
+	if (v.answer != KUBELET_REJECTS)
 		return;
-	print_rejection(q, &smallest, &a, &why);
+	print_rejection(q, &smallest, &v, &why);
 	if (strcmp(q->reason.text, why.text) != 0)
 		n->obstacle = xstrdup(why.text);
 }
@@ -269,29 +304,30 @@ static bool fits_in_scope_pod(struct question *q)
 {
 	const struct topology_manager_config config = q->admission.settings.topology;
 	struct topology_manager_config in_pod = config;
-	struct admission a;
+	struct kubelet_verdict v;
 
 	in_pod.scope = TOPOLOGY_SCOPE_POD;
 	node_admission_what_if(&q->admission, &in_pod);
-	node_admission_judge(&q->admission, &q->pod, &a);
+	node_admission_judge(&q->admission, &q->pod, &v);
 	node_admission_what_if(&q->admission, &config);
-	return a.answer == KUBELET_ADMITS;
+	return v.answer == KUBELET_ADMITS;
 }
 
-static void set_nearest(struct question *q, bool reuses_cpus, struct node_report *n)
+static void set_nearest(struct question *q, const struct kubelet_verdict *v, struct node_report *n)
 {
-	struct admission_nearest *nearest = &n->nearest;
+	struct nearest_request *nearest = &n->nearest;
 
-	admission_nearest(&q->admission.node, &q->pod, q->report->qos, nearest);
+	nearest_request_find(&q->admission.handlers, &q->pod, q->report->qos, nearest);
 	for (size_t i = 0; i < nearest->n_changes; i++) {
 		const struct resource_quantity *wanted =
 			resource_list_find(&q->report->wanted, nearest->changes[i].resource);
 
+		/* The name was that of q->pod, which the report outlives. */
 		nearest->changes[i].resource = wanted ? wanted->name : "";
 	}
 	if (!nearest->found)
-		set_obstacle(q, n);
-	n->fits_in_scope_pod = reuses_cpus && fits_in_scope_pod(q);
+		set_obstacle(q, v->none_left, n);
+	n->fits_in_scope_pod = v->reuses_cpus && fits_in_scope_pod(q);
 }
 
 /* ---- the verdicts under each value of an unknown Topology Manager setting */
@@ -302,11 +338,11 @@ static const char *const answer_words[] = {[KUBELET_UNKNOWN] = "is not known und
 
 static enum kubelet_answer judge_under(struct question *q, const struct topology_manager_config *config)
 {
-	struct admission a;
+	struct kubelet_verdict v;
 
 	node_admission_what_if(&q->admission, config);
-	node_admission_judge(&q->admission, &q->pod, &a);
-	return a.answer;
+	node_admission_judge(&q->admission, &q->pod, &v);
+	return v.answer;
 }
 
 /* "; fits under none, best-effort; does not fit under restricted, single-numa-node" */
@@ -318,7 +354,7 @@ static void print_answers(
 	for (size_t k = 0; k < ARRAY_SIZE(order); k++) {
 		bool first = true;
 
-		for (size_t i = 1; i < n; i++) {
+		for (size_t i = 1; i < n; i++) { /* names[0] is "unknown" */
 			if (answers[i] != order[k])
 				continue;
 			if (first)
@@ -343,27 +379,29 @@ static enum kubelet_answer judge_both_scopes(struct question *q, struct topology
 /*
  * Judges the pod under every policy if the policy is unknown, else under both scopes if the scope is unknown,
  * and adds the verdicts to the reason. True if both scopes agree: later verdicts are then under scope
- * container, the kubelet's default.
+ * container, the kubelet's default. If false, the admission has the setting that was judged last, and no verdict may follow.
  */
 static bool explain_unknown(struct question *q)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(300);
 	struct topology_manager_config config = q->admission.settings.topology;
 	enum kubelet_answer answers[TOPOLOGY_MANAGER_POLICY_COUNT] = {0};
-	bool by_policy = config.policy == TOPOLOGY_MANAGER_UNKNOWN, settles = false;
+	bool by_policy = config.policy == TOPOLOGY_MANAGER_UNKNOWN, any_known = false;
 	bool by_scope = config.scope == TOPOLOGY_SCOPE_UNKNOWN;
 	size_t n = by_policy ? TOPOLOGY_MANAGER_POLICY_COUNT : TOPOLOGY_SCOPE_COUNT;
 	struct err unknown = q->reason;
 
-	for (size_t i = 1; i < n && (by_policy || by_scope); i++) {
+	if (!by_policy && !by_scope)
+		return false;
+	for (size_t i = 1; i < n; i++) {
 		if (by_policy)
 			config.policy = (enum topology_manager_policy)i;
 		else
 			config.scope = (enum topology_manager_scope)i;
 		answers[i] = by_policy && by_scope ? judge_both_scopes(q, config) : judge_under(q, &config);
-		settles = settles || answers[i] != KUBELET_UNKNOWN;
+		any_known = any_known || answers[i] != KUBELET_UNKNOWN;
 	}
-	if (!settles)
+	if (!any_known)
 		return false;
 	if (!by_policy && answers[TOPOLOGY_SCOPE_CONTAINER] == answers[TOPOLOGY_SCOPE_POD]) {
 		config.scope = TOPOLOGY_SCOPE_CONTAINER;
@@ -382,27 +420,31 @@ static bool explain_unknown(struct question *q)
  * Whether the managers may decide otherwise about the pod with its devices: a device may send one container elsewhere, which
  * leaves room for another; with its hints the kubelet may crash or hang, or no longer do so.
  */
-static bool devices_may_help(const struct question *q, const struct admission *a, const struct node_report *n)
+static bool devices_may_help(
+	const struct question *q, const struct kubelet_verdict *v, const struct node_report *n)
 {
-	bool fails = a->managers.rejection == KUBELET_HANGS || a->managers.rejection == KUBELET_PANICS;
+	bool fails = v->rejection == KUBELET_HANGS || v->rejection == KUBELET_PANICS;
 
-	if (n->unchecked.n_items == 0 || a->answer != KUBELET_REJECTS)
+	if (n->unchecked.n_items == 0 || v->answer != KUBELET_REJECTS)
 		return false;
 	/* The hints are merged before anything is found to be short. */
 	if (topology_may_panic(&q->admission.kubelet.rules))
 		return true;
-	return !a->short_of &&
-	       ((q->pod.n_containers > 1 && q->admission.settings.topology.scope != TOPOLOGY_SCOPE_POD) ||
-		       (fails && !q->admission.kubelet.panics.text[0]));
+	if (v->short_of) /* whatever devices the pod gets */
+		return false;
+	if (q->pod.n_containers > 1 && q->admission.settings.topology.scope != TOPOLOGY_SCOPE_POD)
+		return true;
+	/* panics: the kubelet panics for every pod. */
+	return fails && !q->admission.kubelet.panics.text[0];
 }
 
-/* Judges the pod. If the scope is unknown and both scopes agree, the verdict is theirs. */
-static void find_verdict(struct question *q, struct admission *ret)
+/* Judges the pod, and sets q->reason of an unknown verdict. If the scope is unknown and both scopes agree, the verdict is that of both. */
+static void judge_or_explain(struct question *q, struct kubelet_verdict *ret)
 {
 	node_admission_judge(&q->admission, &q->pod, ret);
 	if (ret->answer != KUBELET_UNKNOWN)
 		return;
-	q->reason = ret->managers.reason;
+	q->reason = ret->reason;
 	if (ret->unsure_of)
 		explain_unsure(q, ret);
 	if (!explain_unknown(q))
@@ -416,11 +458,12 @@ static void find_verdict(struct question *q, struct admission *ret)
 
 static void judge_pod(struct question *q, struct node_report *n)
 {
-	struct admission a;
+	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(1024);
+	struct kubelet_verdict v;
 
-	find_verdict(q, &a);
-	n->answer = a.answer;
-	n->time = a.managers.time;
+	judge_or_explain(q, &v);
+	n->answer = v.answer;
+	n->time = v.time;
 	if (n->missing) {
 		/*
 		 * No scheduler sends the pod here; the kubelet itself ignores a resource that it does not
@@ -431,40 +474,44 @@ static void judge_pod(struct question *q, struct node_report *n)
 		err_set(&q->reason, 0, "this node has no %.100s", n->missing);
 		return;
 	}
-	if (devices_may_help(q, &a, n)) {
+	if (devices_may_help(q, &v, n)) {
 		n->answer = KUBELET_UNKNOWN;
 		err_set(&q->reason, 0,
-			"which devices are free is not known; without %.100s the pod does not fit: %.300s",
-			n->unchecked.items[0], a.managers.reason.text);
-	} else if (a.answer == KUBELET_REJECTS) {
-		explain_rejection(q, &a, n);
+			"the free devices are unknown; without %.100s the pod does not fit: %.300s",
+			n->unchecked.items[0], v.reason.text);
+	} else if (v.answer == KUBELET_REJECTS) {
+		explain_rejection(q, &v, n);
 		if (q->parts & REPORT_NEAREST)
-			set_nearest(q, a.managers.reuses_cpus, n);
+			set_nearest(q, &v, n);
 	}
 	if (n->answer != KUBELET_ADMITS)
 		return;
 	if (q->parts & REPORT_PLACEMENTS)
-		add_placements(q, &a.managers, n);
+		add_placements(q, &v, n);
 	if (q->parts & REPORT_COPIES)
-		admission_copies(&q->admission.node, &q->pod, q->report->qos, &n->copies);
+		admit_copies(&q->admission.handlers, &q->pod, q->report->qos, &n->copies);
 	if (n->unchecked.n_items > 0) {
 		n->answer = KUBELET_UNKNOWN;
 		n->rest_fits = true;
-		err_set(&q->reason, 0, "which devices are free is not known; without %.100s%s the pod fits",
-			n->unchecked.items[0], n->unchecked.n_items > 1 ? " and others" : "");
+		strbuf_add_list(&names, &n->unchecked, 3);
+		err_set(&q->reason, 0, "the free devices are unknown; without %.300s the pod fits",
+			names.text);
 	}
 }
 
 /* Whether the same number of other NUMA nodes are certainly closer to each other. */
 static bool is_remote(const struct inventory *inv, const struct distances *d, uint64_t ids)
 {
-	uint64_t set = 0;
+	uint64_t set = 0; /* of positions in the inventory */
 	unsigned n = node_mask_count(ids);
 
 	for (size_t i = 0; i < inv->n_nodes; i++)
 		if (inv->nodes[i].id <= NODE_MASK_MAX_ID && (ids & node_mask_of(inv->nodes[i].id)))
 			set |= (uint64_t)1 << i;
-	return n > 1 && node_mask_count(set) == n && distances_capped(distances_sum(d, set), n) > d->high[n];
+	if (n < 2 || node_mask_count(set) != n)
+		return false;
+	/* high: the least sum of a set of this size is at most this. */
+	return distances_capped(distances_sum(d, set), n) > d->high[n];
 }
 
 static void mark_remote(struct pod_report *r, const struct inventory *inv, struct node_report *n)
@@ -473,14 +520,14 @@ static void mark_remote(struct pod_report *r, const struct inventory *inv, struc
 	bool any = false;
 
 	for (size_t i = 0; i < n->n_containers; i++)
-		any |= !n->containers[i].hint.any_node && node_mask_count(n->containers[i].hint.nodes) > 1;
+		any |= n->containers[i].aligned && node_mask_count(n->containers[i].hint.nodes) > 1;
 	if (!any || distances_keep(&r->kept, inv->costs, inv->n_nodes, &distances) < 0)
 		return;
 	distances_find_sums(distances);
 	for (size_t i = 0; i < n->n_containers; i++) {
 		struct container_report *c = &n->containers[i];
 
-		c->remote = !c->hint.any_node && is_remote(inv, distances, c->hint.nodes);
+		c->remote = c->aligned && is_remote(inv, distances, c->hint.nodes);
 	}
 }
 
@@ -524,17 +571,37 @@ static void ask_scheduler(struct pod_report *r, const struct node_state *node, c
 	scheduler_report_make(r, inv, pod, &config, NULL, ret);
 }
 
-static const char *find_caution(const struct pod_report *r, const struct node_state *node)
+/* Whether the kubelet admits the pod although its NUMA nodes are not preferred. Only the policy best-effort does. */
+static bool is_not_preferred(const struct settings *settings, const struct node_report *n)
 {
-	bool hugepages = false;
+	bool found = false;
+
+	for (size_t i = 0; i < n->n_containers; i++)
+		found |= n->containers[i].aligned && !n->containers[i].hint.preferred;
+	return found && settings->topology.policy == TOPOLOGY_MANAGER_BEST_EFFORT;
+}
+
+/* Of an admitted pod. */
+static void add_cautions(const struct pod_report *r, const struct settings *settings, struct node_report *n)
+{
+	CLEANUP(freep) char *nodes = NULL;
+	char text[NODE_MASK_TEXT_MAX];
+	bool requests_pages = false;
 
 	for (size_t i = 0; i < r->wanted.n_items; i++)
-		hugepages |= resource_name_is_hugepages(r->wanted.items[i].name);
-	if (!hugepages)
-		return "";
-	if (node->settings.memory_manager == MEMORY_MANAGER_NONE)
-		return "hugepages may be on any NUMA node: memoryManagerPolicy is None";
-	return r->qos == QOS_GUARANTEED ? "" : "hugepages may be on any NUMA node: the pod is not Guaranteed";
+		requests_pages |= resource_name_is_hugepages(r->wanted.items[i].name);
+	n->not_preferred = is_not_preferred(settings, n);
+	if (n->not_preferred) {
+		node_mask_print(node_report_numa(n), text);
+		nodes = xasprintf("not aligned: NUMA nodes %s are not preferred", text);
+		strv_push(&n->cautions, nodes);
+	}
+	if (r->exclusive_cpus > 0 && settings->cpu_manager == CPU_MANAGER_NONE)
+		strv_push(&n->cautions, "no exclusive CPUs: cpuManagerPolicy is none");
+	if (requests_pages && settings->memory_manager == MEMORY_MANAGER_NONE)
+		strv_push(&n->cautions, "hugepages may be on any NUMA node: memoryManagerPolicy is None");
+	else if (requests_pages && r->qos != QOS_GUARANTEED)
+		strv_push(&n->cautions, "hugepages may be on any NUMA node: the pod is not Guaranteed");
 }
 
 /* The time is not said twice: KUBELET_TOO_SLOW has it in the reason. */
@@ -562,10 +629,11 @@ void node_report_make(struct pod_report *r, const struct node_state *node, unsig
 	copy_pod(&q.admission, r, &q.pod, ret);
 	judge_pod(&q, ret);
 	ret->kubelet_answer = ret->answer;
-	if (ret->answer == KUBELET_ADMITS)
-		ret->pci_pair = pci_pair_find(node, &r->wanted);
 	ret->reason = xstrdup(q.reason.text);
-	ret->caution = ret->answer == KUBELET_ADMITS ? find_caution(r, node) : "";
+	if (ret->answer == KUBELET_ADMITS) {
+		ret->pci_pair = pci_pair_find(node, &r->wanted);
+		add_cautions(r, &node->settings, ret);
+	}
 	kubelet_release_caution(settings_kubelet(&node->settings), &ret->release);
 	if (!ret->rejection)
 		ret->rejection = xstrdup("");
@@ -580,10 +648,12 @@ void node_report_add_victims(const struct node_state *node, const struct pod_req
 {
 	if (n->kubelet_answer == KUBELET_REJECTS && !n->missing && !n->full)
 		victims_find(node, pod, pods, &n->victims);
+	else if (n->missing)
+		n->victims.answer = VICTIMS_NO_SET;
+	else if (n->kubelet_answer == KUBELET_ADMITS)
+		n->victims.answer = VICTIMS_NOTHING;
 	else
-		n->victims.answer = n->missing                            ? VICTIMS_NO_SET
-				    : n->kubelet_answer == KUBELET_ADMITS ? VICTIMS_NOTHING
-									  : VICTIMS_UNKNOWN;
+		n->victims.answer = VICTIMS_UNKNOWN;
 }
 
 uint64_t node_report_numa(const struct node_report *n)
@@ -591,16 +661,37 @@ uint64_t node_report_numa(const struct node_report *n)
 	uint64_t ids = 0;
 
 	for (size_t i = 0; i < n->n_containers; i++)
-		if (!n->containers[i].hint.any_node)
+		if (n->containers[i].aligned)
 			ids |= n->containers[i].hint.nodes;
 	return ids;
 }
 
-const struct admission_copies *node_report_copies(const struct node_report *n)
+const struct admit_copies *node_report_copies(const struct node_report *n)
 {
-	static const struct admission_copies none = {0};
+	static const struct admit_copies none = {0};
 
 	return n->answer == KUBELET_ADMITS ? &n->copies : &none;
+}
+
+bool pod_report_has_copies(const struct pod_report *r, const struct node_report *n)
+{
+	return node_report_copies(n)->n >= r->min_copies;
+}
+
+size_t pod_report_count_with_copies(const struct pod_report *r, bool *ret_unknown)
+{
+	size_t count = 0;
+
+	*ret_unknown = false;
+	for (size_t i = 0; i < r->n_nodes; i++) {
+		const struct node_report *n = &r->nodes[i];
+
+		if (pod_report_has_copies(r, n))
+			count++;
+		else if (n->answer == KUBELET_UNKNOWN || node_report_copies(n)->at_least)
+			*ret_unknown = true;
+	}
+	return count;
 }
 
 /* ---- the nodes of a cluster */
@@ -611,7 +702,8 @@ static void reject(struct node_report *n, const char *rejection, const char *rea
 	n->answer = KUBELET_REJECTS;
 	n->node_is_short = true;
 	n->rest_fits = false;
-	n->copies = (struct admission_copies){0};
+	n->not_preferred = false;
+	n->copies = (struct admit_copies){0};
 	release_containers(n);
 	text_set(&n->rejection, rejection);
 	text_set(&n->reason, reason);
@@ -630,17 +722,17 @@ static void apply_pod_limit(const struct resource_list *requestable, struct node
 		n->full = true;
 		n->kubelet_answer = KUBELET_REJECTS;
 	} else if (n->copies.n > room) {
-		n->copies = (struct admission_copies){.n = room};
+		n->copies = (struct admit_copies){.n = room};
 	}
 }
 
 static void apply_constraints(const struct scheduling_constraints *sc, struct node_report *n)
 {
-	const char *violated = sc ? scheduling_constraints_violated(sc, n->name) : "";
+	const char *violated = sc ? scheduling_constraints_violated_by_first(sc, n->name) : "";
 
 	if (sc && n->copies.n > 0 && copies_placement_one_per_node(sc, n->name))
-		n->copies = (struct admission_copies){.n = 1};
-	if (!sc || scheduling_constraints_allow(sc, n->name))
+		n->copies = (struct admit_copies){.n = 1};
+	if (!sc || scheduling_constraints_allow_any(sc, n->name))
 		n->placeable = node_report_copies(n)->n;
 	if (!*violated)
 		return;
@@ -655,21 +747,22 @@ static void apply_constraints(const struct scheduling_constraints *sc, struct no
 	n->unschedulable = true;
 }
 
-/* Rejects a pod that the kubelet might not admit beside the in-flight pods. */
-static void apply_in_flight(struct pod_report *r, struct projected_node *o, struct node_report *n)
+/* Rejects a pod that the kubelet might not admit beside the in-flight pods. To pods that are not aligned the kubelet assigns nothing. */
+static void apply_in_flight(struct pod_report *r, struct projected_node *projected, struct node_report *n)
 {
 	bool admits = true;
 
 	if (n->answer == KUBELET_REJECTS || !r->class->aligned)
 		return;
-	if (o->reserved) {
+	if (projected->reserved) {
 		reject(n, "Unschedulable", PROJECTED_RESERVED);
 	} else if (node_report_numa(n)) {
-		in_flight_admit(&o->in_flight, r->class, &r->projections.work, &admits);
+		in_flight_admit(&projected->in_flight, r->class, &r->projections.work, &admits);
 		if (!admits)
-			reject(n, "Unschedulable", o->is_outdated ? PROJECTED_OUTDATED : PROJECTED_ORDER);
+			reject(n, "Unschedulable",
+				projected->is_outdated ? PROJECTED_OUTDATED : PROJECTED_ORDER);
 	}
-	n->unschedulable = n->answer == KUBELET_REJECTS;
+	n->unschedulable = n->answer == KUBELET_REJECTS; /* rejected above */
 }
 
 /* Nothing says whether the object's amounts already count some pods. If the pod fits only in this case, there is no verdict. */
@@ -683,7 +776,7 @@ static void apply_unknown_pods(struct pod_report *r, const struct node_info *nod
 		return;
 	n->answer = n->kubelet_answer = KUBELET_UNKNOWN;
 	n->unschedulable = false;
-	n->nearest = (struct admission_nearest){0};
+	n->nearest = (struct nearest_request){0};
 	text_set(&n->rejection, "");
 	free(n->reason);
 	n->reason = xasprintf(
@@ -696,15 +789,16 @@ static void judge_node(
 	struct pod_report *r, const struct node_info *node, unsigned parts, struct node_report *n)
 {
 	CLEANUP(resource_list_release) struct resource_list requestable = {0};
-	struct projected_node *o;
-	const struct node_state *state = project_node_state(&r->projections, node, &o);
+	struct projected_node *projected;
+	const struct node_state *state = project_node_state(&r->projections, node, &projected);
 
 	if (node->has_node)
 		node_info_requestable(node, NULL, &requestable);
+	r->judged = node;
 	node_report_make(r, state, parts, node->has_node ? &requestable : NULL, n);
 	n->n_reserved = node_info_count_reserved(node);
-	n->n_unreported = o ? o->n_unreported : 0;
-	n->n_unknown = o ? o->n_unknown : 0;
+	n->n_unreported = projected ? projected->n_unreported : 0;
+	n->n_unknown = projected ? projected->n_unknown : 0;
 	if (node->has_node)
 		apply_pod_limit(&requestable, n);
 	if (r->critical && !strncmp(n->rejection, "OutOf", strlen("OutOf"))) {
@@ -713,8 +807,8 @@ static void judge_node(
 		n->reason = xasprintf(
 			"%s; for a critical pod the kubelet evicts pods of lower priority instead", reason);
 	}
-	if (o)
-		apply_in_flight(r, o, n);
+	if (projected)
+		apply_in_flight(r, projected, n);
 	if (n->n_unknown > 0 && n->answer == KUBELET_REJECTS)
 		apply_unknown_pods(r, node, node->has_node ? &requestable : NULL, n);
 }
@@ -742,7 +836,7 @@ struct node_report *pod_report_add(struct pod_report *r, const struct node_info 
 	return n;
 }
 
-static int compare_nodes(const void *va, const void *vb)
+static int compare_node_reports(const void *va, const void *vb)
 {
 	static const int order[KUBELET_ANSWER_COUNT] = {
 		[KUBELET_ADMITS] = 0, [KUBELET_UNKNOWN] = 1, [KUBELET_REJECTS] = 2};
@@ -751,6 +845,8 @@ static int compare_nodes(const void *va, const void *vb)
 
 	if (a->answer != b->answer)
 		return order[a->answer] - order[b->answer];
+	if (a->not_preferred != b->not_preferred)
+		return a->not_preferred ? 1 : -1;
 	if (a->pci_pair != b->pci_pair)
 		return a->pci_pair > b->pci_pair ? -1 : 1;
 	if (of_a != of_b)
@@ -765,7 +861,7 @@ void pod_report_place(struct pod_report *r, size_t replicas)
 	bool complete;
 
 	if (r->n_nodes > 1)
-		qsort(r->nodes, r->n_nodes, sizeof(*r->nodes), compare_nodes);
+		qsort(r->nodes, r->n_nodes, sizeof(*r->nodes), compare_node_reports);
 	for (size_t i = 0; i < r->n_nodes; i++)
 		nodes[i] = (struct copies_node){.name = r->nodes[i].name, .admitted = r->nodes[i].placeable};
 	copies_placement_find(

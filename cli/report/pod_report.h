@@ -11,8 +11,9 @@
 #include "common/err.h"
 #include "common/node_state.h"
 #include "common/request.h"
-#include "scoring/admission.h"
+#include "scoring/admit.h"
 #include "scoring/fit.h"
+#include "scoring/nearest_request.h"
 #include "scoring/node/pci_pair.h"
 #include "scoring/node/victims.h"
 #include "scoring/nrt_match.h"
@@ -20,7 +21,8 @@
 /* Where the kubelet would put one container. */
 struct container_report {
 	char *name;
-	struct topology_hint hint; /* the NUMA nodes, by id; any_node = no affinity */
+	struct topology_hint hint; /* the kubelet's: the NUMA nodes, by id; any_node = no affinity */
+	bool aligned; /* the hint matters: the container holds CPUs, memory or devices, or the hint excludes a NUMA node */
 	bool remote; /* another set of equally many NUMA nodes has smaller distances; the kubelet may still prefer `hint` */
 	char *cpus;            /* exclusive CPUs as a list, "" = the shared pool */
 	uint64_t memory_nodes; /* where the memory manager accounts the container's memory; 0 = nowhere */
@@ -63,11 +65,12 @@ struct node_report {
 	bool rest_fits; /* unknown only because of devices: `containers` and `copies` are those of the pod without devices */
 	struct topology_manager_config topology; /* with what-if settings applied */
 	char *why;                               /* why the basis is not exact, else "" */
-	char *rejection;     /* the reason in the pod's status, "TopologyAffinityError"; "" if not rejected */
-	char *reason;        /* one sentence, "" if admitted */
-	const char *caution; /* if admitted: what is not guaranteed, static text; "" = nothing is known */
+	char *rejection; /* the reason in the pod's status, "TopologyAffinityError"; "" if not rejected */
+	char *reason;    /* one sentence, "" if admitted */
+	struct strv cautions; /* if admitted: what is not guaranteed */
+	bool not_preferred;   /* admitted, although the pod is not aligned (best-effort) */
 	struct err
-		release; /* kubelet_release_caution(): the kubelet is newer than all that nrtd was compared with, else "" */
+		release; /* kubelet_release_caution(): the kubelet is newer than the newest compared release, else "" */
 	struct kubelet_time time; /* that the kubelet needs for the verdict */
 	char *slow;          /* one sentence about this time, "" = the kubelet is fast, or `reason` says so */
 	size_t n_reserved;   /* reservations for other pods, whose places count as held */
@@ -76,8 +79,8 @@ struct node_report {
 	struct container_report *containers; /* if admitted, or rest_fits */
 	size_t n_containers;
 	size_t containers_size;
-	struct admission_copies copies;   /* if admitted, or rest_fits */
-	struct admission_nearest nearest; /* if rejected; each `resource` is a name in pod_report.wanted */
+	struct admit_copies copies;     /* if admitted, or rest_fits */
+	struct nearest_request nearest; /* if rejected; each `resource` is a name in pod_report.wanted */
 	bool fits_in_scope_pod; /* rejected, but not under topologyManagerScope pod: a container must reuse an init container's CPUs */
 	char *obstacle; /* if no nearest request is found: why the smallest amounts are rejected, too; NULL = the reason says so */
 	struct strv unchecked; /* device resources that were not checked */
@@ -96,11 +99,15 @@ struct pod_report {
 	struct resource_list wanted; /* the pod's node-level request, including devices */
 	struct err
 		not_guaranteed; /* why the pod is not Guaranteed, "" = it is, or its class is unknown or that of pod-level resources */
-	struct projections projections;             /* of the cluster */
-	struct pod_class *class;                    /* of the cluster */
+	struct err alignment;           /* what the Topology Manager aligns for the pod, one sentence */
+	size_t exclusive_cpus;          /* that the pod requests; 0 with pod-level resources */
+	struct projections projections; /* of the cluster */
+	struct pod_class *class;        /* of the cluster */
 	struct scheduling_constraints *constraints; /* NULL = only the kubelets' verdicts */
 	struct distances_kept
 		kept; /* distances of the last node, reused because a cluster has few kinds of machines */
+	const struct node_info
+		*judged; /* the node of the cluster that is judged now; NULL = a node without a cluster */
 	struct node_report *nodes;
 	size_t n_nodes;
 	size_t nodes_size;
@@ -109,6 +116,7 @@ struct pod_report {
 	size_t copies; /* of all nodes together */
 	bool at_least; /* there may be more copies */
 	size_t wanted_replicas, placed_replicas;
+	size_t min_copies; /* report only on nodes that admit this number of copies or more; 0 = on all nodes */
 };
 
 /* The pod must outlive the report. */
@@ -169,10 +177,10 @@ struct node_report *pod_report_add(struct pod_report *r, const struct node_info 
 void pod_report_drop_node(struct pod_report *r, struct node_info *node);
 
 /*
- * Sorts the nodes and places replicas. The order: nodes that admit the pod, of these the nodes first that have a GPU and a NIC
- * free below one PCIe root (pci_pair_find()), then those that admit the most copies; then nodes with an unknown verdict; then by
- * natural order of names. In this order each node gets as many replicas as it admits
- * and the constraints allow, so that the replicas use the fewest nodes unless a constraint spreads them.
+ * Sorts the nodes and places replicas. Nodes that admit the pod come first: among them nodes that align the pod, then nodes that have a GPU and
+ * a NIC free below one PCIe root (pci_pair_find()), then nodes that admit the most copies. Nodes with an unknown verdict come next. Ties are
+ * in natural order of names. In this order each node gets as many replicas as it admits and the constraints allow, so that the replicas use
+ * the fewest nodes unless a constraint spreads them.
  */
 void pod_report_place(struct pod_report *r, size_t replicas);
 
@@ -180,4 +188,10 @@ void pod_report_place(struct pod_report *r, size_t replicas);
 uint64_t node_report_numa(const struct node_report *n);
 
 /* The copies that the kubelet admits; none unless it admits the pod. */
-const struct admission_copies *node_report_copies(const struct node_report *n);
+const struct admit_copies *node_report_copies(const struct node_report *n);
+
+/* Whether the node admits r->min_copies copies. False if that is unknown. */
+bool pod_report_has_copies(const struct pod_report *r, const struct node_report *n);
+
+/* The number of nodes with pod_report_has_copies(). *ret_unknown: whether there may be more such nodes. */
+size_t pod_report_count_with_copies(const struct pod_report *r, bool *ret_unknown);

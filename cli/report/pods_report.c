@@ -56,7 +56,7 @@ static void copy_shared(const struct shared_hardware *from, struct shared_hardwa
 		ret->pods = cpuset_dup(from->pods);
 }
 
-static struct pods_row *add_pod(
+static struct pods_row *add_pods_row(
 	struct pods_report *r, const char *node, const struct pod_alignment *p, size_t first_name)
 {
 	struct pods_row *row = add_row(r, p->namespace, p->name, node, p->reason.text);
@@ -96,7 +96,7 @@ void pods_report_add(struct pods_report *r, const char *node, const struct pod_a
 		listing = choose(p, node, data);
 		if (listing == POD_OMITTED)
 			continue;
-		row = add_pod(r, node, p, first_name);
+		row = add_pods_row(r, node, p, first_name);
 		if (listing != POD_CONTRADICTED)
 			continue;
 		free(row->reason);
@@ -218,7 +218,7 @@ static void write_devices(struct writer *w, const struct pods_row *row)
 
 #define NAMED 3u /* pods or nodes of a list in text */
 
-/* In the order of their names. */
+/* The names of the pods that share the hardware, sorted. */
 static void find_sharers(const struct pods_report *r, const struct pods_row *row,
 	const struct shared_hardware *h, struct strv *ret)
 {
@@ -235,7 +235,7 @@ static void print_sharers(const struct strv *pods, bool pool, struct strbuf *out
 		strbuf_addf(out, "%sthe shared pool", pods->n_items > 0 ? ", " : "");
 }
 
-/* In a column of a wide table, else as a part of `reason`. */
+/* Writes which pods share the hardware: in a column of a wide table, else behind `reason`. */
 static void write_sharers(struct writer *w, const struct pods_report *r, const struct pods_row *row,
 	const struct shared_hardware *h, const char *key, const char *heading, const char *what,
 	struct strbuf *reason)

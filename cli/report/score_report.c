@@ -78,6 +78,7 @@ static void add_volcano_scores(const struct score_report *report)
 	CLEANUP(freep) unsigned *used = xcalloc(n + 1, sizeof(*used));
 	CLEANUP(freep) int64_t *scores = xcalloc(n + 1, sizeof(*scores));
 
+	/* used[] and scores[] have only the nodes that Volcano admits, in the order of nodes[]. */
 	for (size_t i = 0; i < n; i++)
 		if (nodes[i].scheduler.volcano_admits)
 			used[n_admitted++] = nodes[i].scheduler.volcano_used;
@@ -102,7 +103,7 @@ bool score_row_is(const struct node_report *n, int strategy, enum kubelet_answer
 	return passes_filter(&n->scheduler, strategy) && n->answer == answer;
 }
 
-static int compare_nodes(const void *va, const void *vb, void *data)
+static int compare_scored_nodes(const void *va, const void *vb, void *data)
 {
 	static const int order[KUBELET_ANSWER_COUNT] = {
 		[KUBELET_ADMITS] = 0, [KUBELET_UNKNOWN] = 1, [KUBELET_REJECTS] = 2};
@@ -127,7 +128,7 @@ void score_report_rank(struct score_report *report)
 	struct pod_report *pods = &report->pods;
 
 	add_volcano_scores(report);
-	vec_sort(pods->nodes, pods->n_nodes, sizeof(*pods->nodes), compare_nodes, &report->options);
+	vec_sort(pods->nodes, pods->n_nodes, sizeof(*pods->nodes), compare_scored_nodes, &report->options);
 }
 
 /* ---- the output */
@@ -159,7 +160,8 @@ static void write_reasons(struct writer *w, const struct score_report *report, c
 
 static void write_kubelet(struct writer *w, const struct node_report *n)
 {
-	static const char *const answers[KUBELET_ANSWER_COUNT] = {"unknown", "admit", "reject"};
+	static const char *const answers[KUBELET_ANSWER_COUNT] = {
+		[KUBELET_UNKNOWN] = "unknown", [KUBELET_ADMITS] = "admit", [KUBELET_REJECTS] = "reject"};
 	char word[VERDICT_WORD_MAX];
 
 	fit_verdict_word(n, word);
@@ -174,7 +176,9 @@ static void write_kubelet(struct writer *w, const struct node_report *n)
 
 static void write_numa_nodes(struct writer *w, const struct scheduler_report *s)
 {
-	static const char *const distances[FIT_MIN_DISTANCE_COUNT] = {"no", "yes", "unknown"};
+	static const char *const distances[FIT_MIN_DISTANCE_COUNT] = {[FIT_MIN_DISTANCE_NO] = "no",
+		[FIT_MIN_DISTANCE_YES] = "yes",
+		[FIT_MIN_DISTANCE_UNKNOWN] = "unknown"};
 	CLEANUP(strbuf_release) struct strbuf ids = STRBUF_INIT(1024);
 	bool found = s->fit.verdict == FIT_FOUND;
 
@@ -246,5 +250,5 @@ void score_write(struct writer *w, const struct score_report *report)
 		writer_table(w);
 	writer_columns(w, NULL, 0);
 	if (writer_is_doc(w) || (w->headings && w->format != WRITER_NAME))
-		fit_write_without_object(w, &pods->without_object);
+		writer_without_object(w, &pods->without_object);
 }

@@ -27,7 +27,7 @@ static void holders_release(struct show_view *v)
 	v->n_holders = v->holders_size = 0;
 }
 
-static char *name_of(const struct show_holder *h)
+static char *holder_name(const struct show_holder *h)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(LINE_MAX_BYTES);
 	const struct allocation *pod = h->items;
@@ -100,7 +100,7 @@ static void add_nodes(struct strbuf *out, hwloc_const_bitmap_t nodes)
 	strbuf_addf(out, " on node%s %s", cpuset_size(nodes) > 1 ? "s" : "", list);
 }
 
-/* Containers of a pod may have the same device: the kubelet passes an init container's devices on. */
+/* Whether an earlier block of the pod has the device: the kubelet passes an init container's devices on to other containers. */
 static bool is_counted_before(const struct show_holder *h, const struct device_block *block, const char *id)
 {
 	for (size_t i = 0; i < h->n_items; i++)
@@ -202,7 +202,7 @@ static void add_holder(struct show_view *v, const struct allocation *items, size
 	h->cpus = cpuset_new();
 	for (size_t i = 0; i < n_items; i++)
 		cpuset_or(h->cpus, h->cpus, items[i].cpus);
-	h->name = name_of(h);
+	h->name = holder_name(h);
 	h->holds = holds_text(h);
 }
 
@@ -273,7 +273,7 @@ static void add_used_memory(const struct node_state *state, struct show_holder *
 {
 	const struct pod_memory *p = find_pod_memory(&state->pods_memory, h->items);
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(LINE_MAX_BYTES);
-	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t remote_nodes = NULL;
 	char amount[SHOW_AMOUNT_SIZE];
 	uint64_t total, remote;
 
@@ -283,22 +283,23 @@ static void add_used_memory(const struct node_state *state, struct show_holder *
 	show_amount_text(SHOW_BYTES, (qty_t)total * QTY_UNIT, amount);
 	strbuf_addf(&out, "%s%suses %s", h->holds, *h->holds ? "; " : "", amount);
 	if (remote > 0) {
-		nodes = cpuset_new();
+		remote_nodes = cpuset_new();
 		for (size_t i = 0; i < state->machine.n_nodes; i++)
 			if (p->memory[i] + p->hugepages[i] > 0)
-				cpuset_set(nodes, state->machine.nodes[i].id);
-		cpuset_andnot(nodes, nodes, p->near);
+				cpuset_set(remote_nodes, state->machine.nodes[i].id);
+		cpuset_andnot(remote_nodes, remote_nodes, p->near);
 		show_amount_text(SHOW_BYTES, (qty_t)remote * QTY_UNIT, amount);
 		strbuf_addf(&out, ", %s of it remote (%u%%)", amount,
 			pod_memory_remote_percent(p, &state->machine));
-		add_nodes(&out, nodes);
+		add_nodes(&out, remote_nodes);
 	} else if (total > 0)
 		strbuf_addstr(&out, ", all local");
 	free(h->holds);
 	h->holds = strbuf_detach(&out);
 }
 
-/* Adds the alignment to what each pod holds, unless the pod is aligned: "; remote: CPUs on NUMA node 0, memory on 1". */
+/* Adds the alignment to what each pod holds, unless the pod is aligned: "; remote: CPUs on NUMA node 0, memory on 1". Pods with only claims have
+ * n_items 0, and are no holders. */
 static void add_alignments(struct show_view *v, const struct node_state *state)
 {
 	CLEANUP(pod_alignments_release) struct pod_alignments all = {0};
@@ -324,12 +325,12 @@ static void fill_holders(struct show_view *v, const struct node_state *state)
 	const struct claims *claims = &state->claims;
 
 	for (size_t first = 0, end; first < a->n_items; first = end) {
-		bool any = false;
+		bool holds_any = false;
 
 		for (end = first; end < a->n_items && allocation_same_pod(&a->items[first], &a->items[end]);
 			end++)
-			any = any || !allocation_is_empty(&a->items[end]);
-		if (!any)
+			holds_any = holds_any || !allocation_is_empty(&a->items[end]);
+		if (!holds_any)
 			continue;
 		add_holder(v, &a->items[first], end - first);
 		add_used_memory(state, &v->holders[v->n_holders - 1]);
@@ -347,10 +348,13 @@ static void fill_holders(struct show_view *v, const struct node_state *state)
 
 static struct show_devices *devices_at(struct show_view *v, int node, const char *resource)
 {
-	for (size_t n = 0; n < v->n_nodes; n++)
-		for (size_t r = 0; v->nodes[n].id == node && r < v->n_resources; r++)
+	for (size_t n = 0; n < v->n_nodes; n++) {
+		if (v->nodes[n].id != node)
+			continue;
+		for (size_t r = 0; r < v->n_resources; r++)
 			if (!strcmp(v->resources[r].name, resource))
 				return &v->nodes[n].devices[r];
+	}
 	return NULL;
 }
 
@@ -457,7 +461,7 @@ static void add_resource(struct show_view *v, const char *name)
 	r->kind = kind_of(name);
 }
 
-/* 0 for memory, so that it comes before the hugepages. */
+/* 0 for memory, so that memory comes before the hugepages. */
 static qty_t page_size(const struct show_resource *r)
 {
 	struct quantity q = {0};
@@ -474,7 +478,9 @@ static int by_kind(const void *va, const void *vb)
 
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
-	return x != y ? (x < y ? -1 : 1) : strcmp(a->name, b->name);
+	if (x != y)
+		return x < y ? -1 : 1;
+	return strcmp(a->name, b->name);
 }
 
 static const char *base_name(const char *name)
@@ -576,7 +582,7 @@ static bool has_socket(const struct machine *m, int id)
 	return false;
 }
 
-/* lstopo counts sockets in the order of their CPUs. A source may have sockets without CPUs. */
+/* Orders the sockets by their CPUs, as lstopo does; not if the socket of a NUMA node is not listed, because the socket's CPUs are unknown. */
 static void order_sockets(const struct machine *m, struct places *p)
 {
 	for (size_t i = 0; i < m->n_nodes; i++)
@@ -709,8 +715,8 @@ static enum show_state state_of(const struct node_state *state, unsigned id, int
 }
 
 /*
- * Ranks the L3 caches in the order of their lowest CPU. The node's CPUs are in ascending order. If the NUMA node has only one L3
- * cache, or an L3 cache is unknown, the CPUs get no L3 cache.
+ * Ranks the L3 caches in the order of their lowest CPU. The node's CPUs are still in ascending order; the caller sorts them by this
+ * rank. If the NUMA node has only one L3 cache, or an L3 cache is unknown, the CPUs get no L3 cache.
  */
 static void rank_l3(struct show_node *node)
 {
@@ -725,7 +731,9 @@ static void rank_l3(struct show_node *node)
 		node->cpus[i].l3_rank = first < i ? node->cpus[first].l3_rank : n++;
 		known = known && node->cpus[i].l3 != MACHINE_NONE;
 	}
-	for (size_t i = 0; i < node->n_cpus && (n < 2 || !known); i++) {
+	if (n >= 2 && known)
+		return;
+	for (size_t i = 0; i < node->n_cpus; i++) {
 		node->cpus[i].l3 = MACHINE_NONE;
 		node->cpus[i].l3_rank = 0;
 	}
@@ -810,7 +818,7 @@ static void add_count(struct strbuf *out, size_t n, const char *one, const char 
 		strbuf_addf(out, "%s%zu %s", out->len > 0 ? ", " : "", n, n == 1 ? one : many);
 }
 
-/* The number of CPUs: the machine's, or for an object without CPU lists the inventory's. */
+/* The number of the machine's CPUs; for an object without CPU lists, from which the machine has none, the number in the inventory. */
 static size_t count_cpus(const struct node_state *state)
 {
 	int cpu = inventory_resource(&state->inventory, "cpu");

@@ -235,7 +235,7 @@ void show_amount_text(enum show_kind kind, qty_t nano, char text[SHOW_AMOUNT_SIZ
  * if the capacity is 0, "2 held" for uncounted devices, else "".
  */
 #define SHOW_AMOUNTS_SIZE (2 * SHOW_AMOUNT_SIZE + 8)
-void show_amounts_text(const struct show_view *v, const struct show_node *node, size_t resource, bool brief,
+void show_available_text(const struct show_view *v, const struct show_node *node, size_t resource, bool brief,
 	char text[SHOW_AMOUNTS_SIZE]);
 
 /* "2 of 10 free" ("2 free" if brief), "no CPUs". */

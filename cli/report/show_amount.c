@@ -46,7 +46,7 @@ void show_amount_text(enum show_kind kind, qty_t nano, char text[SHOW_AMOUNT_SIZ
 	quantity_print(q, text);
 }
 
-void show_amounts_text(const struct show_view *v, const struct show_node *node, size_t resource, bool brief,
+void show_available_text(const struct show_view *v, const struct show_node *node, size_t resource, bool brief,
 	char text[SHOW_AMOUNTS_SIZE])
 {
 	const struct inventory_amount *a = &node->amounts[resource];
@@ -73,7 +73,7 @@ void show_cpus_text(
 	for (size_t i = 0; i < v->n_resources; i++) {
 		if (v->resources[i].kind != SHOW_CPUS || !node->amounts[i].present)
 			continue;
-		show_amounts_text(v, node, i, brief, text);
+		show_available_text(v, node, i, brief, text);
 		text_addf(text, SHOW_AMOUNTS_SIZE, " free");
 	}
 }
@@ -115,21 +115,26 @@ static size_t cells_of(qty_t part, qty_t whole, size_t width)
 
 struct show_bar show_bar(const struct inventory_amount *amount, size_t width)
 {
-	size_t keep = amount->available > 0 && width > 0; /* at least one cell for the free part */
+	/* The cells that a small free or held part keeps, so that the part is visible. */
+	size_t min_free = amount->available > 0 && width > 0 ? 1 : 0, min_held;
 	struct show_bar bar = {0, 0, 0};
 
 	if (amount->capacity <= 0)
 		return bar;
 	bar.reserved = cells_of(qty_add(amount->capacity, -amount->allocatable), amount->capacity, width);
 	bar.held = cells_of(qty_add(amount->allocatable, -amount->available), amount->capacity, width);
-	bar.reserved = show_min(bar.reserved, width - keep - (bar.held > 0 && width > keep));
-	bar.held = show_min(bar.held, width - keep - bar.reserved);
+	min_held = bar.held > 0 && width > min_free ? 1 : 0;
+	bar.reserved = show_min(bar.reserved, width - min_free - min_held);
+	bar.held = show_min(bar.held, width - min_free - bar.reserved);
 	bar.free = width - bar.reserved - bar.held;
+	if (min_free > 0)
+		return bar;
 	/* Nothing is free: cells left over by rounding belong to another part. */
-	if (!keep && bar.free > 0) {
-		*(bar.held > 0 ? &bar.held : &bar.reserved) += bar.free;
-		bar.free = 0;
-	}
+	if (bar.held > 0)
+		bar.held += bar.free;
+	else
+		bar.reserved += bar.free;
+	bar.free = 0;
 	return bar;
 }
 

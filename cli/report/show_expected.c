@@ -20,14 +20,19 @@ static const struct reservation *find_reservation(const struct node_info *node, 
 static void add_held(struct allocations *a, struct pod_info *pod, const struct reservation *reservation)
 {
 	struct allocation *item = vec_push(&a->items, &a->n_items, &a->items_size, sizeof(*item));
+	const char *container = "expected";
 
+	if (reservation)
+		container = "reserved";
+	else if (pod->is_reservation) /* stands for a nominated pod */
+		container = "nominated";
 	*item = *pod->held;
 	free(pod->held);
 	pod->held = NULL;
 	text_set(&item->namespace, reservation ? reservation->namespace : pod->namespace);
 	text_set(&item->pod, reservation ? reservation->pod : pod->name);
 	text_set(&item->pod_uid, "");
-	text_set(&item->container, reservation ? "reserved" : pod->is_reservation ? "nominated" : "expected");
+	text_set(&item->container, container);
 	if (a->shared)
 		cpuset_andnot(a->shared, a->shared, item->cpus);
 	for (size_t i = 0; i < item->n_memory; i++)
@@ -40,6 +45,7 @@ void show_add_expected(
 	bool exact = node->object.basis == CLUSTER_EXACT;
 	size_t n_before = state->allocations.n_items;
 
+	/* Sets pod_info.held of the pods that the object does not report. */
 	if (project_node_possible(node))
 		project_node(p, node);
 	projections_forget(p, node->slot);

@@ -6,12 +6,93 @@
  */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/report/show_pen.h"
 #include "common/cleanup.h"
+#include "common/cpuset.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 #define ROOT_TEXT_MAX (64u << 20)
+#define IDS_MAX       256 /* bytes of a box's title; longer lists of ids are cut */
+
+/* ---- the boxes */
+
+/* Only NUMA nodes without CPUs and without held devices share a box. The inventory may count CPUs that are not in cpus[]. */
+static bool may_share(const struct show_view *v, const struct show_node *node)
+{
+	for (size_t i = 0; i < v->n_resources; i++)
+		if (node->devices[i].n_holders > 0 ||
+			(v->resources[i].kind == SHOW_CPUS && node->amounts[i].capacity > 0))
+			return false;
+	return node->n_cpus == 0 && node->id != MACHINE_NONE;
+}
+
+static bool is_equal(const struct show_view *v, const struct show_node *a, const struct show_node *b)
+{
+	for (size_t i = 0; i < v->n_resources; i++) {
+		const struct inventory_amount *x = &a->amounts[i], *y = &b->amounts[i];
+
+		if (x->present != y->present || x->capacity != y->capacity ||
+			x->allocatable != y->allocatable || x->available != y->available)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Adds the NUMA node to the box of the equal nodes among the places from index `first` on, else as a box of its own. ids[]: per box the ids of
+ * the NUMA nodes; NULL = the box cannot be shared.
+ */
+static void add_place(const struct show_view *v, struct show_places *places, hwloc_bitmap_t *ids,
+	size_t first, const struct show_node *node)
+{
+	bool shares = may_share(v, node);
+	size_t at = first;
+
+	while (at < places->n_items && !(shares && ids[at] && is_equal(v, places->items[at].node, node)))
+		at++;
+	if (at == places->n_items) {
+		places->items[places->n_items++].node = node;
+		ids[at] = shares ? cpuset_new() : NULL;
+	}
+	places->items[at].n++;
+	if (shares)
+		cpuset_set(ids[at], (unsigned)node->id);
+}
+
+void show_places_find(const struct show_view *v, struct show_places *ret)
+{
+	hwloc_bitmap_t *ids = xcalloc(v->n_nodes + 1, sizeof(*ids));
+
+	*ret = (struct show_places){.items = xcalloc(v->n_nodes + 1, sizeof(*ret->items)),
+		.first = xcalloc(v->n_groups + 1, sizeof(*ret->first))};
+	for (size_t g = 0; g < v->n_groups; g++) {
+		const struct show_group *group = &v->groups[g];
+
+		ret->first[g] = ret->n_items;
+		for (size_t i = 0; i < group->n_nodes; i++)
+			add_place(v, ret, ids, ret->first[g], &v->nodes[group->first + i]);
+	}
+	ret->first[v->n_groups] = ret->n_items;
+	for (size_t i = 0; i < ret->n_items; i++) {
+		if (ret->items[i].n > 1)
+			ret->items[i].ids = cpuset_print(ids[i]);
+		cpuset_freep(&ids[i]);
+	}
+	free(ids);
+}
+
+void show_places_release(struct show_places *places)
+{
+	for (size_t i = 0; i < places->n_items; i++)
+		free(places->items[i].ids);
+	free(places->items);
+	free(places->first);
+	*places = (struct show_places){0};
+}
 
 /* ---- the resources of a NUMA node */
 
@@ -35,6 +116,7 @@ static bool draw_devices(const struct show_pen *p, const struct show_layout *l,
 	if (amount->present) {
 		reserved = qty_whole_units(amount->capacity - amount->allocatable);
 		held = qty_whole_units(amount->allocatable - amount->available);
+		/* The rest is held by unknown holders. */
 		held = held > n ? held - n : 0;
 		available = qty_whole_units(amount->available);
 	}
@@ -54,7 +136,7 @@ static void draw_resource(const struct show_pen *p, const struct show_layout *l,
 	const struct inventory_amount *amount = &node->amounts[at];
 	char text[SHOW_AMOUNTS_SIZE];
 
-	show_amounts_text(p->view, node, at, l->dense, text);
+	show_available_text(p->view, node, at, l->dense, text);
 	p->resource(p, l, box, l->dense ? r->short_label : r->label, text);
 	box.x += l->label_width;
 	box.width -= l->label_width + l->amount_width;
@@ -66,14 +148,42 @@ static void draw_resource(const struct show_pen *p, const struct show_layout *l,
 
 /* ---- one NUMA node */
 
-/* "NUMA 0  0-5,48-53     4 of 10 free" */
-static void draw_node_head(const struct show_pen *p, const struct show_layout *l,
-	const struct show_node *node, struct show_box box)
+/* "NUMA 3-9,11-17,...     28 equal, no CPUs": as many ids as there is room for. */
+static void draw_shared_head(const struct show_pen *p, const struct show_layout *l,
+	const struct show_place *place, struct show_box box)
 {
 	const struct show_units *u = p->units;
-	size_t width = box.width - 2 * u->node_x, left, right, room = 0;
+	size_t columns = (box.width - 2 * u->node_x) / u->id_column, len;
+	char id[IDS_MAX], amount[64];
+
+	snprintf(amount, sizeof(amount), l->dense ? "x%zu" : "%zu equal, no CPUs", place->n);
+	len = (size_t)snprintf(id, sizeof(id), "NUMA %s", place->ids);
+	/* In a narrow box the texts overlap: there is always room for "NUMA 0,...". */
+	columns = show_max(columns, text_width(amount) + sizeof("NUMA 0,... ")) - text_width(amount) - 2;
+	/* Cut behind a whole id. */
+	if (len > columns || len >= sizeof(id)) {
+		len = show_min(columns, sizeof(id) - 1) - strlen(",...");
+		while (len > strlen("NUMA ") && id[len] != ',')
+			len--;
+		snprintf(id + len, sizeof(id) - len, "%s", id[len] == ',' ? ",..." : "...");
+	}
+	p->node(p, l, box, id, amount);
+}
+
+/* "NUMA 0  0-5,48-53     4 of 10 free" */
+static void draw_node_head(const struct show_pen *p, const struct show_layout *l,
+	const struct show_place *place, struct show_box box)
+{
+	const struct show_node *node = place->node;
+	const struct show_units *u = p->units;
+	size_t width = box.width - 2 * u->node_x, left; /* in units of the pen */
+	size_t right_columns, list_columns = 0;
 	char id[32], amount[SHOW_AMOUNTS_SIZE];
 
+	if (place->ids) {
+		draw_shared_head(p, l, place, box);
+		return;
+	}
 	if (node->id == MACHINE_NONE) {
 		p->node(p, l, box, NULL, "outside every NUMA node");
 		return;
@@ -82,52 +192,53 @@ static void draw_node_head(const struct show_pen *p, const struct show_layout *l
 	show_cpus_text(p->view, node, l->dense, amount);
 	p->node(p, l, box, id, amount);
 	left = text_width(id) * u->id_column + u->id_gap;
-	right = text_width(amount) + u->list_gap;
-	if (width > left + right * u->column)
-		room = (width - left) / u->column - right;
-	if (room >= u->list_min && !l->dense)
-		p->cpu_list(p, box.x + u->node_x + left, box.y + u->node_y, room,
-			text_width(node->cpu_list) <= room ? node->cpu_list : node->cpu_short);
+	right_columns = text_width(amount) + u->list_gap;
+	if (width > left + right_columns * u->column)
+		list_columns = (width - left) / u->column - right_columns;
+	if (list_columns >= u->list_min && !l->dense)
+		p->cpu_list(p, box.x + u->node_x + left, box.y + u->node_y, list_columns,
+			text_width(node->cpu_list) <= list_columns ? node->cpu_list : node->cpu_short);
 }
 
-/* The NUMA nodes on one line of a frame. */
+/* The boxes on one line of a frame. */
 struct line {
-	const struct show_node *nodes;
-	size_t n_nodes;
+	const struct show_place *places;
+	size_t n_places;
 };
 
-/* Whether all NUMA nodes of the line have space for resource `at`, because one of the NUMA nodes has the resource. */
-static bool is_aligned(const struct show_pen *p, const struct line *line, size_t at)
+/* Whether all boxes of the line have space for resource `at`, because one of the NUMA nodes has the resource. */
+static bool has_common_line(const struct show_pen *p, const struct line *line, size_t at)
 {
-	for (size_t i = 0; i < line->n_nodes && p->units->align; i++)
-		if (p->view->resources[at].kind != SHOW_DEVICES &&
-			show_has_line(p->view, &line->nodes[i], at))
+	if (!p->units->align || p->view->resources[at].kind == SHOW_DEVICES)
+		return false;
+	for (size_t i = 0; i < line->n_places; i++)
+		if (show_has_line(p->view, line->places[i].node, at))
 			return true;
 	return false;
 }
 
-/* Returns the height of the NUMA node; only measures unless `draw`. */
+/* Returns the height of the box; only measures unless `draw`. */
 static size_t draw_node(const struct show_pen *p, const struct show_layout *l, const struct line *line,
-	const struct show_node *node, struct show_box box, bool draw)
+	const struct show_place *place, struct show_box box, bool draw)
 {
 	const struct show_units *u = p->units;
+	const struct show_node *node = place->node;
 	struct show_box inner = {
 		box.x + u->node_x, box.y + u->node_y + u->node_head, l->node_width - 2 * u->node_x, 0};
-
-	size_t cpus;
+	size_t cpus_height;
 
 	if (draw)
-		draw_node_head(p, l, node, box);
-	cpus = p->cpus(p, l, node, inner, draw);
-	for (size_t i = 0; i < line->n_nodes && u->align; i++)
-		cpus = show_max(cpus, p->cpus(p, l, &line->nodes[i], inner, false));
-	inner.y += cpus + u->below_cpus;
+		draw_node_head(p, l, place, box);
+	cpus_height = p->cpus(p, l, node, inner, draw);
+	for (size_t i = 0; i < line->n_places && u->align; i++)
+		cpus_height = show_max(cpus_height, p->cpus(p, l, line->places[i].node, inner, false));
+	inner.y += cpus_height + u->below_cpus;
 	for (size_t i = 0; i < p->view->n_resources; i++) {
 		bool has_line = show_has_line(p->view, node, i);
 
 		if (has_line && draw)
 			draw_resource(p, l, node, i, inner);
-		if (has_line || is_aligned(p, line, i))
+		if (has_line || has_common_line(p, line, i))
 			inner.y += u->line;
 	}
 	return inner.y + u->node_y - box.y;
@@ -135,29 +246,30 @@ static size_t draw_node(const struct show_pen *p, const struct show_layout *l, c
 
 /* ---- all NUMA nodes, socket by socket */
 
-/* Draws the NUMA nodes of a line. Returns the height of the line; only measures unless `draw`. */
+/* Draws the boxes of a line. Returns the height of the line; only measures unless `draw`. */
 static size_t draw_nodes(const struct show_pen *p, const struct show_layout *l, const struct line *line,
 	struct show_box box, bool draw)
 {
-	for (size_t i = 0; i < line->n_nodes; i++)
-		box.height = show_max(box.height, draw_node(p, l, line, &line->nodes[i], box, false));
-	for (size_t i = 0; i < line->n_nodes && draw; i++, box.x += l->node_pitch)
-		draw_node(p, l, line, &line->nodes[i], box, true);
+	for (size_t i = 0; i < line->n_places; i++)
+		box.height = show_max(box.height, draw_node(p, l, line, &line->places[i], box, false));
+	for (size_t i = 0; i < line->n_places && draw; i++, box.x += l->node_pitch)
+		draw_node(p, l, line, &line->places[i], box, true);
 	return box.height;
 }
 
 /* Draws the NUMA nodes of a socket in its frame. Returns the height of the frame; only measures unless `draw`. */
-static size_t draw_group(const struct show_pen *p, const struct show_layout *l,
-	const struct show_group *group, struct show_box frame, bool draw)
+static size_t draw_group(
+	const struct show_pen *p, const struct show_layout *l, size_t group, struct show_box frame, bool draw)
 {
 	const struct show_units *u = p->units;
+	size_t first_place = p->places->first[group], n = p->places->first[group + 1] - first_place;
 	struct show_box box = {frame.x + u->frame_x, frame.y + u->frame_top, l->node_width, 0};
 
 	if (draw)
-		p->frame(p, frame, group->title);
-	for (size_t first = 0; first < group->n_nodes; first += l->columns) {
+		p->frame(p, frame, p->view->groups[group].title);
+	for (size_t first = 0; first < n; first += l->columns) {
 		const struct line line = {
-			&p->view->nodes[group->first + first], show_min(l->columns, group->n_nodes - first)};
+			&p->places->items[first_place + first], show_min(l->columns, n - first)};
 
 		box.y += first > 0 ? (l->dense ? u->dense_node_gap_y : u->node_gap_y) : 0;
 		box.y += draw_nodes(p, l, &line, box, draw);
@@ -175,9 +287,9 @@ static size_t draw_groups(const struct show_pen *p, const struct show_layout *l,
 		struct show_box frame = {p->units->margin, y, l->frame_width, 0};
 
 		for (size_t i = first; i < end; i++)
-			frame.height = show_max(frame.height, draw_group(p, l, &v->groups[i], frame, false));
+			frame.height = show_max(frame.height, draw_group(p, l, i, frame, false));
 		for (size_t i = first; i < end; i++, frame.x += l->frame_pitch)
-			draw_group(p, l, &v->groups[i], frame, true);
+			draw_group(p, l, i, frame, true);
 		y += frame.height + p->units->frame_gap_y;
 	}
 	return y;
@@ -209,21 +321,21 @@ static struct show_layout arrange_nodes(const struct show_pen *p, size_t width)
 {
 	const struct show_view *v = p->view;
 	const struct show_units *u = p->units;
-	bool dense = v->n_nodes > SHOW_DENSE_NODES;
+	bool dense = p->places->n_items > SHOW_DENSE_NODES;
 	struct show_layout l = {.dense = dense,
 		.frames = 1,
 		.node_width = dense ? u->dense_node_width : u->node_width,
 		.cell = dense ? u->dense_cell : u->cell};
-	size_t nodes = 1, gap = dense ? u->dense_node_gap_x : u->node_gap_x, inner;
+	size_t max_places = 1, gap = dense ? u->dense_node_gap_x : u->node_gap_x, inner;
 
 	if (p->measure)
 		p->measure(p, &l);
 	for (size_t i = 0; i < v->n_groups; i++)
-		nodes = show_max(nodes, v->groups[i].n_nodes);
-	l.columns = per_line(nodes, width - 2 * u->frame_x, l.node_width, gap);
-	if (l.columns == nodes && v->n_groups > 0)
-		l.frames = per_line(v->n_groups, width, nodes * (l.node_width + gap) - gap + 2 * u->frame_x,
-			u->frame_gap_x);
+		max_places = show_max(max_places, p->places->first[i + 1] - p->places->first[i]);
+	l.columns = per_line(max_places, width - 2 * u->frame_x, l.node_width, gap);
+	if (l.columns == max_places && v->n_groups > 0)
+		l.frames = per_line(v->n_groups, width,
+			max_places * (l.node_width + gap) - gap + 2 * u->frame_x, u->frame_gap_x);
 	l.frame_width = (width + u->frame_gap_x) / l.frames - u->frame_gap_x;
 	l.frame_pitch = pitch(p, l.frames, width, l.frame_width, u->frame_gap_x);
 	inner = l.frame_width - 2 * u->frame_x;
@@ -246,10 +358,10 @@ static struct show_matrix measure_matrix(const struct show_pen *p, size_t width)
 	const struct show_view *v = p->view;
 	const struct show_units *u = p->units;
 	struct show_matrix m = {.heat = show_heat(v), .block = 1, .n_cells = v->n_distances};
-	size_t id = digits(v->distance_nodes[v->n_distances - 1].id), max_cells;
+	size_t id_digits = digits(v->distance_nodes[v->n_distances - 1].id), max_cells;
 
-	m.id_width = u->id + id * u->id_digit;
-	m.cell_width = u->number + show_max(digits(m.heat.max), id) * u->number_digit;
+	m.id_width = u->id + id_digits * u->id_digit;
+	m.cell_width = u->number + show_max(digits(m.heat.max), id_digits) * u->number_digit;
 	m.cell_height = u->number_height;
 	m.numbers = v->n_distances <= u->numbers_max && m.id_width + m.n_cells * m.cell_width <= width;
 	if (m.numbers)
@@ -305,23 +417,23 @@ static size_t draw_holders(const struct show_pen *p, size_t x, size_t y, size_t 
 {
 	const struct show_view *v = p->view;
 	const struct show_units *u = p->units;
-	size_t names = 0, holds = 0, gap = u->holds_gap, left = x + u->key_width;
+	size_t names_width = 0, holds_width = 0, gap = u->holds_gap, left = x + u->key_width;
 	bool beside;
 
 	if (v->n_holders > 0 && u->holders_title)
 		y = p->text(p, x, y, width, SHOW_HEADING, "pods") + u->below_title;
 	for (size_t i = 0; i < v->n_holders; i++) {
-		names = show_max(names, text_width(v->holders[i].name) * u->column);
-		holds = show_max(holds, text_width(v->holders[i].holds) * u->column);
+		names_width = show_max(names_width, text_width(v->holders[i].name) * u->column);
+		holds_width = show_max(holds_width, text_width(v->holders[i].holds) * u->column);
 	}
 	width -= u->key_width;
-	beside = gap > 0 && names + gap + holds <= width;
+	beside = gap > 0 && names_width + gap + holds_width <= width;
 	for (size_t i = 0; i < v->n_holders; i++) {
 		const struct show_holder *h = &v->holders[i];
 
 		p->cell(p, x, y + u->cell_y, u->key, SHOW_EXCLUSIVE, (int)i, NULL);
 		if (beside)
-			p->text(p, left + names + gap, y, holds, SHOW_PLAIN, h->holds);
+			p->text(p, left + names_width + gap, y, holds_width, SHOW_PLAIN, h->holds);
 		y = p->text(p, left, y, width, SHOW_STRONG, h->name);
 		if (!beside)
 			y = p->text(p, left, y, width, SHOW_PLAIN, h->holds);
@@ -336,15 +448,15 @@ static size_t draw_lists(const struct show_pen *p, size_t x, size_t y, size_t wi
 	const struct show_view *v = p->view;
 	const struct show_units *u = p->units;
 	struct show_matrix m;
-	size_t matrix, below;
+	size_t matrix_width, below;
 
 	if (v->n_distances == 0)
 		return draw_holders(p, x, y, width) + (v->n_holders > 0 ? u->below_holders : 0);
 	m = measure_matrix(p, width);
-	matrix = show_min(width, show_max(u->matrix_min, m.id_width + m.n_cells * m.cell_width));
-	if (v->n_holders > 0 && width >= u->holders_min + u->lists_gap + matrix) {
-		below = draw_matrix(p, &m, x + width - matrix, y);
-		return show_max(below, draw_holders(p, x, y, width - matrix - u->lists_gap));
+	matrix_width = show_min(width, show_max(u->matrix_min, m.id_width + m.n_cells * m.cell_width));
+	if (v->n_holders > 0 && width >= u->holders_min + u->lists_gap + matrix_width) {
+		below = draw_matrix(p, &m, x + width - matrix_width, y);
+		return show_max(below, draw_holders(p, x, y, width - matrix_width - u->lists_gap));
 	}
 	if (v->n_holders > 0)
 		y = draw_holders(p, x, y, width) + u->below_holders + u->above_distances;

@@ -17,7 +17,8 @@ struct use {
 	int holder;
 };
 
-static struct use *find_use(
+/* NULL = the machine has no such device. */
+static struct use *use_of_address(
 	struct use *uses, const struct pci_devices *all, const struct pci_address *address)
 {
 	const struct pci_device *d = address ? pci_devices_find(all, address) : NULL;
@@ -25,21 +26,22 @@ static struct use *find_use(
 	return d ? &uses[d - all->items] : NULL;
 }
 
-static void add_block(struct use *uses, const struct node_state *state, const struct device_block *block,
+/* Sets the use of the block's devices; a later call replaces the use. */
+static void set_uses(struct use *uses, const struct node_state *state, const struct device_block *block,
 	enum show_use use, int holder)
 {
 	for (size_t i = 0; i < block->ids.n_items; i++) {
 		const struct pci_address *address =
 			device_addresses_find(&state->device_addresses, block->resource, block->ids.items[i]);
-		struct use *u = find_use(uses, &state->machine.pci, address);
+		struct use *u = use_of_address(uses, &state->machine.pci, address);
 
 		if (u)
 			*u = (struct use){block->resource, use, holder};
 	}
 }
 
-/* Free devices first: a device that a pod holds is registered too. */
-static struct use *find_uses(const struct show_view *v, const struct node_state *state)
+/* A new array, which the caller frees. Free devices first: a device that a pod holds is registered, too. */
+static struct use *make_uses(const struct show_view *v, const struct node_state *state)
 {
 	const struct pci_devices *all = &state->machine.pci;
 	const struct allocations *a = &state->allocations;
@@ -49,16 +51,16 @@ static struct use *find_uses(const struct show_view *v, const struct node_state 
 	for (size_t i = 0; i < all->n_items; i++)
 		uses[i].holder = SHOW_NOBODY;
 	for (size_t i = 0; i < a->n_registered; i++)
-		add_block(uses, state, &a->registered[i], unheld, SHOW_NOBODY);
+		set_uses(uses, state, &a->registered[i], unheld, SHOW_NOBODY);
 	for (size_t h = 0; h < v->n_holders; h++) {
 		const struct show_holder *holder = &v->holders[h];
 		const struct claim *claim = holder->claim;
 
 		for (size_t i = 0; i < holder->n_items; i++)
 			for (size_t d = 0; d < holder->items[i].n_devices; d++)
-				add_block(uses, state, &holder->items[i].devices[d], SHOW_USE_HELD, (int)h);
+				set_uses(uses, state, &holder->items[i].devices[d], SHOW_USE_HELD, (int)h);
 		for (size_t i = 0; claim && i < claim->n_addresses; i++) {
-			struct use *u = find_use(uses, all, &claim->addresses[i]);
+			struct use *u = use_of_address(uses, all, &claim->addresses[i]);
 
 			if (u)
 				*u = (struct use){u->resource, SHOW_USE_HELD, (int)h};
@@ -79,7 +81,7 @@ static int compare_roots(const struct pci_device *a, const struct pci_device *b)
 	return a->root_known ? pci_root_compare(&a->root, &b->root) : 0;
 }
 
-static int by_root(const void *va, const void *vb)
+static int compare_show_pci(const void *va, const void *vb)
 {
 	const struct pci_device *a = ((const struct show_pci *)va)->device;
 	const struct pci_device *b = ((const struct show_pci *)vb)->device;
@@ -117,7 +119,7 @@ static void add_root(struct show_view *v, size_t first)
 void show_fill_pci(struct show_view *v, const struct node_state *state)
 {
 	const struct pci_devices *all = &state->machine.pci;
-	CLEANUP(freep) struct use *uses = find_uses(v, state);
+	CLEANUP(freep) struct use *uses = make_uses(v, state);
 
 	v->pci_known = state->machine.pci_known;
 	for (size_t i = 0; i < all->n_items; i++) {
@@ -128,7 +130,7 @@ void show_fill_pci(struct show_view *v, const struct node_state *state)
 				(struct show_pci){&all->items[i], u->resource, u->use, u->holder};
 	}
 	if (v->n_pci > 1)
-		qsort(v->pci, v->n_pci, sizeof(*v->pci), by_root);
+		qsort(v->pci, v->n_pci, sizeof(*v->pci), compare_show_pci);
 	for (size_t i = 0; i < v->n_pci; i++) {
 		if (i == 0 || compare_roots(v->pci[i - 1].device, v->pci[i].device) != 0)
 			add_root(v, i);
@@ -176,7 +178,7 @@ static bool same_resource(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-/* Adds the number of virtual functions of one resource, unless pci[first] is not the resource's first function. */
+/* Adds the number of virtual functions of the resource of pci[first]; nothing if an earlier function has added the number. */
 static void add_functions(
 	const struct show_view *v, const struct show_pci *pci, size_t n, size_t first, struct strbuf *out)
 {

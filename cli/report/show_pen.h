@@ -10,7 +10,7 @@
 
 #include "cli/report/show.h"
 
-#define SHOW_DENSE_NODES 16 /* more NUMA nodes are drawn with the sizes dense_* */
+#define SHOW_DENSE_NODES 16 /* more boxes are drawn with the sizes dense_* */
 
 /* The sizes of the parts and the spaces between them: row(name, on a terminal, in SVG). */
 /* clang-format off */
@@ -41,7 +41,7 @@
 	row(key, 1, 16)           /* the letter of a pod */ \
 	row(key_width, 3, 26)     /* from the left edge of the letter to the name of the pod */ \
 	row(holds_gap, 3, 0)      /* from the name to what the pod holds; 0 = never on one line */ \
-	row(matrix_min, 28, 220)  /* minimum width, for the title */ \
+	row(matrix_min, 28, 240)  /* minimum width, for the title */ \
 	row(numbers_max, 32, 16)  /* NUMA nodes; the distances of more NUMA nodes have no numbers */ \
 	row(cells_max, SIZE_MAX, 128) /* cells without numbers on a line */ \
 	row(cell_min, 1, 5) row(cell_max, 1, 12) \
@@ -61,6 +61,23 @@ struct show_units {
 struct show_box {
 	size_t x, y, width, height;
 };
+
+/* A box of the picture: a NUMA node, or several equal NUMA nodes without CPUs. */
+struct show_place {
+	const struct show_node *node; /* the first of these NUMA nodes */
+	size_t n;                     /* NUMA nodes */
+	char *ids;                    /* of several: "2-33"; else NULL */
+};
+
+struct show_places {
+	struct show_place *items; /* by group */
+	size_t n_items;
+	size_t *first; /* per group, and one more: the index of its first place */
+};
+
+/* Finds the boxes of a view. NUMA nodes of a group are equal if they have no CPUs, nobody's devices and the same amounts. */
+void show_places_find(const struct show_view *v, struct show_places *ret);
+void show_places_release(struct show_places *places);
 
 /* The layout of all NUMA nodes, which have equal sizes and form columns. */
 struct show_layout {
@@ -99,7 +116,8 @@ enum show_style { SHOW_HEADING, SHOW_STRONG, SHOW_FAINT, SHOW_PLAIN, SHOW_STYLE_
 struct show_pen {
 	const struct show_view *view;
 	const struct show_units *units;
-	size_t width; /* of the picture */
+	const struct show_places *places; /* of the view */
+	size_t width;                     /* of the picture */
 
 	/* Draw a line of the head or a note, other text, the legend. These functions return the y below. */
 	size_t (*line)(const struct show_pen *p, size_t y, enum show_line line, const char *text);

@@ -168,7 +168,10 @@ static size_t svg_line(const struct show_pen *p, size_t y, enum show_line line, 
 static size_t svg_text(
 	const struct show_pen *p, size_t x, size_t y, size_t width, enum show_style style, const char *text)
 {
-	static const char *const classes[SHOW_STYLE_COUNT] = {"h", "mono strong", "mono faint", "mono"};
+	static const char *const classes[SHOW_STYLE_COUNT] = {[SHOW_HEADING] = "h",
+		[SHOW_STRONG] = "mono strong",
+		[SHOW_FAINT] = "mono faint",
+		[SHOW_PLAIN] = "mono"};
 
 	if (style != SHOW_HEADING)
 		return svg_paragraph(p->svg, x, y, width, classes[style], text);
@@ -199,7 +202,7 @@ static size_t svg_legend(const struct show_pen *p, size_t y)
 {
 	const struct show_view *v = p->view;
 	struct strbuf *out = p->svg;
-	size_t x = units.margin, bars = 300;
+	size_t x = units.margin, bars_width = 300; /* of the last two entries, about */
 
 	/* Bars may have a reserved part although no CPU is reserved. Offline CPUs are listed as text. */
 	for (enum show_state state = 0; state < SHOW_OFFLINE; state++)
@@ -209,7 +212,7 @@ static size_t svg_legend(const struct show_pen *p, size_t y)
 		svg_entry(out, &x, y, holder_classes[0], 'A', "exclusive, a letter for each pod");
 	if (v->l3_borders)
 		svg_entry(out, &x, y, "l3", 0, "L3 cache");
-	if (x + bars > p->width - units.margin) {
+	if (x + bars_width > p->width - units.margin) {
 		x = units.margin;
 		y += units.line + 4;
 	}
@@ -239,15 +242,16 @@ struct cursor {
 };
 
 /* Moves the cursor to cpus[at], which has the same L3 cache as cpus[at - 1]. A core that fits on one line is not split. */
-static void advance(
+static void svg_next_cpu(
 	const struct show_layout *l, const struct show_node *node, size_t at, size_t width, struct cursor *c)
 {
-	bool first = node->cpus[at].core != node->cpus[at - 1].core;
-	size_t core =
-		first ? show_core_size(node, at) * (l->cell + units.cell_gap) - units.cell_gap : l->cell;
+	bool begins_core = node->cpus[at].core != node->cpus[at - 1].core;
+	size_t width_needed = begins_core
+				      ? show_core_size(node, at) * (l->cell + units.cell_gap) - units.cell_gap
+				      : l->cell;
 
-	c->left += l->cell + (first ? CORE_GAP : units.cell_gap);
-	if (c->left + core > width) {
+	c->left += l->cell + (begins_core ? CORE_GAP : units.cell_gap);
+	if (c->left + width_needed > width) {
 		c->left = 0;
 		c->y += l->cell + CORE_GAP;
 	}
@@ -261,7 +265,7 @@ static struct show_box measure_l3(
 	size_t max_width = l->cell;
 
 	while (++at < node->n_cpus && !show_is_l3_first(node, at)) {
-		advance(l, node, at, width, &c);
+		svg_next_cpu(l, node, at, width, &c);
 		max_width = show_max(max_width, c.left + l->cell);
 	}
 	return (struct show_box){0, 0, max_width, c.y + l->cell};
@@ -280,13 +284,14 @@ static size_t svg_cpus(const struct show_pen *p, const struct show_layout *l, co
 		char title[TITLE_MAX];
 
 		if (!show_is_l3_first(node, i)) {
-			advance(l, node, i, box.width, &c);
+			svg_next_cpu(l, node, i, box.width, &c);
 		} else {
-			bool tall = l3.height > cell;
+			bool previous_has_lines = l3.height > cell;
 
 			l3 = measure_l3(l, node, i, box.width);
+			/* An L3 cache with several lines shares no line with another L3 cache. */
 			c.left += i > 0 ? cell + L3_GAP : 0;
-			if (i > 0 && (tall || c.left + l3.width > box.width))
+			if (i > 0 && (previous_has_lines || c.left + l3.width > box.width))
 				c = (struct cursor){0, c.y + cell + L3_GAP};
 			if (draw && cpu->l3 != MACHINE_NONE)
 				svg_rect(p->svg,
@@ -310,19 +315,20 @@ static void svg_frame(const struct show_pen *p, struct show_box box, const char 
 	svg_put_text(p->svg, box.x + units.node_x, box.y + 25, "h", title);
 }
 
+/* A label has the space beside the amount and a bar of BAR_WIDE, and at least LABEL_MAX characters. */
 static void svg_fit(const struct show_pen *p, struct show_layout *l)
 {
-	size_t used, fit;
+	size_t used, label_fit;
 
 	l->amount_width = (l->dense ? 7u : 17u) * units.column;
 	used = l->amount_width + BAR_WIDE + 2 * units.node_x;
-	fit = l->node_width > used ? (l->node_width - used) / units.column : 0;
+	label_fit = l->node_width > used ? (l->node_width - used) / units.column : 0;
 	for (size_t i = 0; i < p->view->n_resources; i++) {
 		const struct show_resource *r = &p->view->resources[i];
 
 		l->label_max = show_max(l->label_max, text_width(l->dense ? r->short_label : r->label));
 	}
-	l->label_max = show_min(l->label_max, show_max(fit, LABEL_MAX));
+	l->label_max = show_min(l->label_max, show_max(label_fit, LABEL_MAX));
 	l->label_width = l->label_max * units.column + 8;
 }
 
@@ -378,13 +384,15 @@ static void svg_bar(const struct show_pen *p, size_t x, size_t y, size_t width, 
 
 /* ---- distances */
 
+#define ID_WIDTH 24u /* pixels of an id of three digits, about */
+
 static void svg_matrix_id(
 	const struct show_pen *p, const struct show_matrix *m, size_t x, size_t y, size_t i, const char *id)
 {
 	size_t right = x + m->id_width, row = y + units.line + i * m->cell_height;
 
-	/* Omit ids that would overlap: an id of three digits takes about 24 pixels. */
-	if (!m->numbers && i % (24 / m->cell_height + 1) > 0)
+	/* Omit ids that would overlap. Cells without numbers are square. */
+	if (!m->numbers && i % (ID_WIDTH / m->cell_width + 1) > 0)
 		return;
 	svg_put_text(p->svg, right + i * m->cell_width + m->cell_width / 2, y + 12, "n faint", id);
 	svg_put_text(p->svg, right - 6, row + m->cell_height / 2 + 4, "mono faint r", id);
@@ -416,18 +424,26 @@ static size_t svg_scale(const struct show_pen *p, const struct show_matrix *m, s
 /* ---- the whole */
 
 /* Writes the description for screen readers. */
-static void describe(struct strbuf *out, const struct show_view *v)
+static void describe(struct strbuf *out, const struct show_view *v, const struct show_places *places)
 {
 	svg_escape(out, v->machine);
 	strbuf_addstr(out, ". ");
 	svg_escape(out, v->kubelet);
 	strbuf_addstr(out, ". Available of allocatable:");
-	for (size_t n = 0; n < v->n_nodes; n++) {
-		strbuf_addf(out, " NUMA node %d:", v->nodes[n].id);
+	for (size_t n = 0; n < places->n_items; n++) {
+		const struct show_place *place = &places->items[n];
+
+		/* CPUs outside every NUMA node are no zone, and have no amounts. */
+		if (place->node->id == MACHINE_NONE)
+			continue;
+		if (place->ids)
+			strbuf_addf(out, " each of NUMA nodes %s:", place->ids);
+		else
+			strbuf_addf(out, " NUMA node %d:", place->node->id);
 		for (size_t i = 0; i < v->n_resources; i++) {
 			char text[SHOW_AMOUNTS_SIZE];
 
-			show_amounts_text(v, &v->nodes[n], i, false, text);
+			show_available_text(v, place->node, i, false, text);
 			if (!*text)
 				continue;
 			strbuf_addch(out, ' ');
@@ -442,8 +458,10 @@ static int draw_svg(const struct show_view *v, size_t width, bool alone, struct 
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
 	struct show_box page = {0, 0, show_max(width, SHOW_SVG_MIN_WIDTH), 0};
+	CLEANUP(show_places_release) struct show_places places;
 	const struct show_pen pen = {.view = v,
 		.units = &units,
+		.places = &places,
 		.width = page.width,
 		.line = svg_line,
 		.text = svg_text,
@@ -461,6 +479,7 @@ static int draw_svg(const struct show_view *v, size_t width, bool alone, struct 
 		.fit = svg_fit,
 		.svg = &body};
 
+	show_places_find(v, &places);
 	page.height = show_lay_out(&pen) + units.margin - 4;
 	strbuf_addf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" "
@@ -471,11 +490,11 @@ static int draw_svg(const struct show_view *v, size_t width, bool alone, struct 
 			"aria-labelledby=\"nrtd-title nrtd-desc\">\n<title id=\"nrtd-title\">NUMA topology of ");
 		svg_escape(out, v->node_name);
 		strbuf_addstr(out, "</title>\n<desc id=\"nrtd-desc\">");
-		describe(out, v);
+		describe(out, v, &places);
 		strbuf_addf(out, "</desc>\n<style>\n%s</style>\n%s", show_svg_style, show_svg_defs);
 	} else {
 		strbuf_addstr(out, "aria-label=\"");
-		describe(out, v);
+		describe(out, v, &places);
 		strbuf_addstr(out, "\">\n");
 	}
 	svg_rect(out, page, "page", NULL);

@@ -30,8 +30,13 @@ static size_t text_labelled(
 
 static size_t text_line(const struct show_pen *p, size_t row, enum show_line line, const char *text)
 {
-	static const char *const labels[SHOW_LINE_COUNT] = {
-		"node", "machine", "kubelet", "reserved", "offline", "notes", ""};
+	static const char *const labels[SHOW_LINE_COUNT] = {[SHOW_LINE_NODE] = "node",
+		[SHOW_LINE_MACHINE] = "machine",
+		[SHOW_LINE_KUBELET] = "kubelet",
+		[SHOW_LINE_RESERVED] = "reserved",
+		[SHOW_LINE_OFFLINE] = "offline",
+		[SHOW_LINE_FIRST_NOTE] = "notes",
+		[SHOW_LINE_NOTE] = ""};
 	static const enum canvas_style styles[SHOW_LINE_COUNT] = {[SHOW_LINE_NODE] = STYLE_STRONG,
 		[SHOW_LINE_FIRST_NOTE] = STYLE_NOTE,
 		[SHOW_LINE_NOTE] = STYLE_NOTE};
@@ -48,8 +53,10 @@ static size_t text_line(const struct show_pen *p, size_t row, enum show_line lin
 static size_t text_text(const struct show_pen *p, size_t col, size_t row, size_t width, enum show_style style,
 	const char *text)
 {
-	static const enum canvas_style styles[SHOW_STYLE_COUNT] = {
-		STYLE_STRONG, STYLE_STRONG, STYLE_FAINT, STYLE_PLAIN};
+	static const enum canvas_style styles[SHOW_STYLE_COUNT] = {[SHOW_HEADING] = STYLE_STRONG,
+		[SHOW_STRONG] = STYLE_STRONG,
+		[SHOW_FAINT] = STYLE_FAINT,
+		[SHOW_PLAIN] = STYLE_PLAIN};
 
 	if (style == SHOW_PLAIN)
 		return row + canvas_wrap(p->canvas, row, col, width, STYLE_PLAIN, text);
@@ -120,12 +127,12 @@ static size_t text_legend(const struct show_pen *p, size_t row)
 	text_entry(c, &row, &col, GLYPH_HELD, STYLE_HELD, "held");
 	text_entry(c, &row, &col, GLYPH_FREE, STYLE_FREE, "available");
 	return text_labelled(c, row + 1, "numbers", STYLE_PLAIN,
-		v->n_nodes > SHOW_DENSE_NODES ? "available" : "available of allocatable");
+		p->places->n_items > SHOW_DENSE_NODES ? "available" : "available of allocatable");
 }
 
 /* ---- CPUs, one character each */
 
-/* Columns of the CPUs of the L3 cache that begins at cpus[at]. */
+/* Columns of the CPUs of the L3 cache that begins at cpus[at]. `gapped`: a gap is between two cores. */
 static size_t l3_width(const struct show_node *node, size_t at, bool gapped)
 {
 	size_t width = 1;
@@ -135,7 +142,7 @@ static size_t l3_width(const struct show_node *node, size_t at, bool gapped)
 	return width;
 }
 
-/* A core or an L3 cache that fits on one line is not split. */
+/* Draws the CPUs, or with `draw` false only counts their lines. Returns the lines. A core or an L3 cache that fits on one line is not split. */
 static size_t text_cpus(const struct show_pen *p, const struct show_layout *l, const struct show_node *node,
 	struct show_box box, bool draw)
 {
@@ -147,6 +154,7 @@ static size_t text_cpus(const struct show_pen *p, const struct show_layout *l, c
 		n = l->gapped ? show_core_size(node, at) : 1;
 		if (border && draw && x < width)
 			canvas_put(p->canvas, box.y + line, box.x + x, GLYPH_VERTICAL, STYLE_FAINT);
+		/* The column of the gap or the border before these CPUs. */
 		if (x > 0 && (l->gapped || border))
 			x++;
 		if (x > 0 && x + (border ? l3_width(node, at, l->gapped) : n) > width) {
@@ -156,6 +164,7 @@ static size_t text_cpus(const struct show_pen *p, const struct show_layout *l, c
 		for (size_t i = at; i < at + n; i++, x++) {
 			const struct show_cpu *cpu = &node->cpus[i];
 
+			/* A core or an L3 cache that is wider than a line. */
 			if (x == width) {
 				line++;
 				x = 0;
@@ -210,7 +219,7 @@ static void text_measure(const struct show_pen *p, struct show_layout *l)
 		for (size_t n = 0; n < v->n_nodes; n++) {
 			char text[SHOW_AMOUNTS_SIZE];
 
-			show_amounts_text(v, &v->nodes[n], i, l->dense, text);
+			show_available_text(v, &v->nodes[n], i, l->dense, text);
 			l->amount_width = show_max(l->amount_width, text_width(text));
 		}
 	}
@@ -231,12 +240,13 @@ static void text_fit(const struct show_pen *p, struct show_layout *l)
 	bar_width = l->node_width - l->label_width - l->amount_width;
 	if (bar_width > BAR_WIDE)
 		l->label_width = show_min(l->label_max + 1, l->label_width + bar_width - BAR_WIDE);
-	l->gapped = true;
+	l->gapped = true; /* for text_cpus() */
 	for (size_t i = 0; i < v->n_nodes; i++) {
 		for (size_t at = 0; at < v->nodes[i].n_cpus && !threads; at++)
 			threads = show_core_size(&v->nodes[i], at) > 1;
 		lines = show_max(lines, text_cpus(p, l, &v->nodes[i], box, false));
 	}
+	/* Gaps show which threads are of one core, and cost lines. */
 	l->gapped = threads && lines <= (l->dense ? 1 : GAPPED_LINES);
 }
 
@@ -332,8 +342,10 @@ static size_t text_scale(const struct show_pen *p, const struct show_matrix *m, 
 
 void show_text_draw(const struct show_view *v, bool colour, struct canvas *c)
 {
+	CLEANUP(show_places_release) struct show_places places;
 	const struct show_pen pen = {.view = v,
 		.units = &units,
+		.places = &places,
 		.width = c->width,
 		.line = text_line,
 		.text = text_text,
@@ -353,6 +365,7 @@ void show_text_draw(const struct show_view *v, bool colour, struct canvas *c)
 		.canvas = c,
 		.colour = colour};
 
+	show_places_find(v, &places);
 	show_lay_out(&pen);
 }
 

@@ -78,11 +78,11 @@ static void write_steps(struct writer *w, const struct simulated_cluster *c, con
 
 /* ---- why not */
 
-static void write_reasons(struct writer *w, const struct simulated_reasons *reasons)
+static void write_reasons(struct writer *w, const struct node_reasons *reasons)
 {
 	writer_list(w, "reasons");
 	for (size_t i = 0; i < reasons->n_items; i++) {
-		const struct simulated_reason *reason = &reasons->items[i];
+		const struct node_reason *reason = &reasons->items[i];
 
 		writer_map(w, NULL);
 		writer_number(w, "nodes", NULL, true, (int64_t)reason->n_nodes);
@@ -104,11 +104,12 @@ static void write_unplaced(struct writer *w, struct simulated_cluster *c, const 
 	writer_list(w, "unplaced");
 	for (size_t i = 0; i < plan->n_unplaced; i++) {
 		const struct simulated_pod *p = &c->pods[plan->unplaced[i]];
-		CLEANUP(simulated_reasons_release) struct simulated_reasons reasons = {0};
+		CLEANUP(node_reasons_release) struct node_reasons reasons = {0};
 
 		writer_map(w, NULL);
 		writer_string(w, "namespace", NULL, p->namespace);
 		writer_string(w, "pod", NULL, p->name);
+		/* Only of the first pod: each node is judged again to find the reasons. */
 		if (i == 0 && n_searched > 0) {
 			if (!writer_is_doc(w))
 				strbuf_addf(w->out, "no place for %s/%s%s:\n", p->namespace, p->name,
@@ -145,7 +146,7 @@ static void write_left_out(struct writer *w, const struct simulated_cluster *c, 
 
 static void write_fixed(struct writer *w, const struct plan *plan)
 {
-	const char *separator = "not movable: ";
+	bool any_printed = false;
 
 	writer_map(w, "notMovable");
 	for (size_t i = PLAN_MOVABLE + 1; i < PLAN_FIXED_COUNT; i++) {
@@ -154,27 +155,30 @@ static void write_fixed(struct writer *w, const struct plan *plan)
 		writer_number(w, plan_fixed_names[i], NULL, true, (int64_t)plan->fixed[i]);
 		if (writer_is_doc(w) || plan->outcome == PLAN_FULL)
 			continue;
-		strbuf_addf(w->out, "%s%zu (%s)", separator, plan->fixed[i], plan_fixed_names[i]);
-		separator = ", ";
+		strbuf_addf(w->out, "%s%zu (%s)", any_printed ? ", " : "not movable: ", plan->fixed[i],
+			plan_fixed_names[i]);
+		any_printed = true;
 	}
 	writer_end(w);
-	if (*separator == ',')
+	if (any_printed)
 		strbuf_addch(w->out, '\n');
 }
 
 #define NAMED_NODES 10u /* nodes left alone that text names */
 
+/* Whether an obstacle of the node kept the command from the node. */
 static bool is_left_alone(const struct simulated_node *node)
 {
 	return node->obstacle != SIMULATED_NO_OBSTACLE && node->obstacle != SIMULATED_NOT_SELECTED;
 }
 
+/* Whether the change of the node was simulated, whatever its obstacle. If there are no Pods, the loss of the node could not be. */
 static bool is_simulated(const struct simulated_node *node, const struct simulated_change *change)
 {
-	return change->changed || (change->without && node->obstacle != SIMULATED_NO_PODS);
+	return change->changed || (change->is_gone && node->obstacle != SIMULATED_NO_PODS);
 }
 
-/* Says which nodes' kubelets are newer than all that nrtd was compared with. */
+/* Says which nodes' kubelets are newer than the newest compared release. */
 static void write_cautions(struct writer *w, const struct simulated_cluster *c)
 {
 	CLEANUP(strv_release) struct strv cautions = {0};
@@ -290,13 +294,13 @@ static void write_change(struct writer *w, const char *heading, bool before_know
 static void write_cells(struct writer *w, const struct simulated_change *n)
 {
 	const struct simulated_amounts *b = &n->before, *a = &n->after;
-	bool known = a->known || n->without;
+	bool known = a->known || n->is_gone;
 
 	write_change(w, "FREE", b->known, b->free, known, a->free);
 	write_change(w, "STRANDED", b->known, b->stranded, known, a->stranded);
 	write_change(w, "1-NUMA", b->known, b->largest[0], known, a->largest[0]);
 	write_change(w, "2-NUMA", b->known, b->largest[1], known, a->largest[1]);
-	write_change(w, "COPIES", b->copies.known, b->copies.n, a->copies.known || n->without, a->copies.n);
+	write_change(w, "COPIES", b->copies.known, b->copies.n, a->copies.known || n->is_gone, a->copies.n);
 }
 
 static bool is_equal(const struct simulated_amounts *a, const struct simulated_amounts *b)
@@ -309,14 +313,14 @@ static bool is_equal(const struct simulated_amounts *a, const struct simulated_a
 /* Whether the node's free amounts or pods change. */
 static bool simulated_node_is_shown(const struct simulated_change *n)
 {
-	return n->changed || n->without || n->added || !is_equal(&n->before, &n->after);
+	return n->changed || n->is_gone || n->added || !is_equal(&n->before, &n->after);
 }
 
 static void write_node(struct writer *w, const char *name, const struct simulated_change *n, bool copies)
 {
 	writer_row(w);
 	writer_string(w, "node", "NODE", name);
-	writer_bool(w, "gone", true, n->without);
+	writer_bool(w, "gone", true, n->is_gone);
 	writer_bool(w, "added", true, n->added);
 	writer_number(w, "rejected", "REJECTED", true, (int64_t)n->n_rejected);
 	writer_number(w, "unknown", "UNKNOWN", true, (int64_t)n->n_unknown);
@@ -360,7 +364,7 @@ static const char *hazard_of(const struct simulated_change *n)
 	return n->hazard;
 }
 
-/* "node 'a'" or "3 nodes (a, b, c)": those with this text. */
+/* "node 'a'" or "3 nodes (a, b, c)": the n nodes with this text. */
 static void print_nodes_with(struct writer *w, const struct simulated_cluster *c, const struct simulation *s,
 	const char *(*text_of)(const struct simulated_change *n), const char *text, size_t n)
 {
@@ -381,17 +385,17 @@ static void print_nodes_with(struct writer *w, const struct simulated_cluster *c
 static void print_texts(struct writer *w, const struct simulated_cluster *c, const struct simulation *s,
 	const char *(*text_of)(const struct simulated_change *n), const char *const verbs[2])
 {
-	CLEANUP(simulated_reasons_release) struct simulated_reasons texts = {0};
+	CLEANUP(node_reasons_release) struct node_reasons texts = {0};
 
 	for (size_t i = 0; i < s->n_nodes && !writer_is_doc(w); i++)
 		if (text_of(&s->nodes[i]))
-			simulated_reasons_count(&texts, xstrdup(text_of(&s->nodes[i])));
+			node_reasons_count(&texts, text_of(&s->nodes[i]), SIZE_MAX);
 	for (size_t i = 0; i < texts.n_items; i++) {
 		size_t n = texts.items[i].n_nodes;
 
 		strbuf_addf(w->out, "%sthe kubelet%s of ", i == 0 ? "\n" : "", n == 1 ? "" : "s");
 		print_nodes_with(w, c, s, text_of, texts.items[i].text, n);
-		strbuf_addf(w->out, " %s: ", verbs[n != 1]);
+		strbuf_addf(w->out, " %s: ", n == 1 ? verbs[0] : verbs[1]);
 		strbuf_add_one_line(w->out, texts.items[i].text);
 		strbuf_addch(w->out, '\n');
 	}
@@ -472,8 +476,8 @@ static void write_totals(struct writer *w, const struct simulation *s, bool copi
 	struct simulated_amounts before = {.known = false}, after = {.known = false};
 	size_t lost = simulation_count_rejected(s), unknown = simulation_count_unknown(s);
 	size_t anyway = simulation_count_rejected_anyway(s);
-	bool lacks = false;    /* what a node has after the change is not known */
-	size_t n_unusable = 0; /* omitted */
+	bool lacks_after = false; /* what some node has after the change is not known */
+	size_t n_unusable = 0;    /* omitted */
 	size_t wider = 0, narrower = 0;
 
 	before.copies = s->copies_before;
@@ -486,10 +490,10 @@ static void write_totals(struct writer *w, const struct simulation *s, bool copi
 			continue;
 		add_amounts(&before, &s->nodes[i].before);
 		add_amounts(&after, &s->nodes[i].after);
-		lacks = lacks ||
-			(s->nodes[i].before.known && !s->nodes[i].without && !s->nodes[i].after.known);
+		lacks_after = lacks_after ||
+			      (s->nodes[i].before.known && !s->nodes[i].is_gone && !s->nodes[i].after.known);
 	}
-	after.known = after.known && !lacks;
+	after.known = after.known && !lacks_after;
 	writer_map(w, "totals");
 	writer_number(w, "rejected", NULL, true, (int64_t)lost);
 	writer_number(w, "rejectedAlsoWithoutChange", NULL, true, (int64_t)anyway);
@@ -538,7 +542,13 @@ static void write_proposed(struct writer *w, const struct simulation *s)
 /* How the pods of the nodes were admitted again. */
 static void write_method(struct writer *w, const struct simulation *s)
 {
-	writer_text(w, "method", NULL, s->drained ? "drain" : s->restarted ? "restart" : "");
+	const char *method = "";
+
+	if (s->drained)
+		method = "drain";
+	else if (s->restarted)
+		method = "restart";
+	writer_text(w, "method", NULL, method);
 	if (writer_is_doc(w))
 		return;
 	if (s->drained)

@@ -125,10 +125,12 @@ static char *print_value(const struct column *c, const void *row)
 	struct column_value v = column_value(c, row);
 	char age[AGE_TEXT_MAX];
 
+	if (!v.known && (!v.text || !*v.text))
+		return xstrdup("-");
 	if (v.text)
-		return xstrdup(!*v.text && !v.known ? "-" : v.text);
-	if (c->type != COLUMN_AGE || !v.known)
-		return v.known ? xasprintf("%" PRId64, v.number) : xstrdup("-");
+		return xstrdup(v.text);
+	if (c->type != COLUMN_AGE)
+		return xasprintf("%" PRId64, v.number);
 	timestamp_print_age(v.number, age);
 	return xstrdup(age);
 }
@@ -163,7 +165,9 @@ void table_measure(struct table *t, bool headings)
 		struct table_column *c = &t->columns[i];
 		size_t own = strlen(c->def->heading), shown = strlen(c->heading);
 
-		c->width = !headings ? 0 : own > shown ? own : shown;
+		c->width = 0;
+		if (headings)
+			c->width = own > shown ? own : shown;
 		for (size_t k = i; k < t->cells.n_items; k += t->n_columns)
 			if (text_width(t->cells.items[k]) > c->width)
 				c->width = text_width(t->cells.items[k]);
@@ -190,10 +194,10 @@ static struct table_column *find_rank(const struct table *t, unsigned rank)
 
 void table_fit(struct table *t, size_t limit)
 {
-	unsigned rank = 1;
+	unsigned last = 0; /* the rank of the last column that was changed */
 
 	do {
-		struct table_column *c = find_rank(t, rank);
+		struct table_column *c = find_rank(t, ++last);
 
 		if (c && c->narrow_width > 0 && !c->narrow) {
 			c->width = c->narrow_width;
@@ -201,9 +205,9 @@ void table_fit(struct table *t, size_t limit)
 		} else if (c && !c->narrow && t->kind != TABLE_WIDE) {
 			c->omitted = true;
 		}
-	} while (++rank <= RANK_MAX && table_width(t) > limit);
-	/* A column that was omitted last may have left space for others. */
-	for (rank -= 2; rank > 0; rank--) {
+	} while (last < RANK_MAX && table_width(t) > limit);
+	/* The change of the last column may have left room for columns that were omitted before it. */
+	for (unsigned rank = last - 1; rank > 0; rank--) {
 		struct table_column *c = find_rank(t, rank);
 
 		if (!c || !c->omitted)
@@ -218,8 +222,8 @@ void table_fit(struct table *t, size_t limit)
 /* How a table is printed. */
 struct print {
 	const struct table *t;
-	size_t limit;     /* of the last column's width; SIZE_MAX = unlimited */
-	size_t own_width; /* 0, or of the own lines of last cells that are wider than `limit` */
+	size_t limit; /* of the last column's width; SIZE_MAX = unlimited */
+	size_t own_width; /* last cells wider than `limit` have lines of their own of this width; 0 = they have none */
 	struct strbuf *out;
 };
 
@@ -246,7 +250,7 @@ void table_print_lines(struct strbuf *out, const char *text, size_t first, size_
 	}
 }
 
-/* The last cell on as many lines as it takes. */
+/* Prints the last cell, which begins at column `at`, on as many lines as its text needs. */
 static void print_last(const struct print *p, size_t at, const char *text)
 {
 	if (text_width(text) <= p->limit)

@@ -20,7 +20,7 @@ struct writer;
 #define TABLE_GAP 2 /* spaces between columns */
 
 /* The tables that have a column, as a set. */
-enum table_kind { TABLE_TEXT = 1, TABLE_WIDE = 2, TABLE_PAGE = 4 };
+enum table_kind { TABLE_TEXT = 1, TABLE_WIDE = 2, TABLE_PAGE = 4, TABLE_POOLS = 8 };
 
 /* A number that may be unknown. */
 struct column_number {
@@ -55,7 +55,7 @@ struct column {
 	enum column_member type;
 	size_t offset;                                 /* of the member of the row */
 	struct column_value (*value)(const void *row); /* in place of a member of the row */
-	/* Prints the cell; NULL = the value. An empty cell becomes "-", in the totals "". */
+	/* Prints the cell; NULL = the value. If it prints nothing, the cell is "-", in the totals "". */
 	void (*cell)(const struct table_cell *cell, struct strbuf *out);
 	/* Writes the member of JSON and YAML; NULL = the value, null if unknown. */
 	void (*member)(struct writer *w, const char *key, const void *row);

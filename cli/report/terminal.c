@@ -102,7 +102,7 @@ void canvas_fill(
 		canvas_put(c, row, col + i, glyph, style);
 }
 
-/* `len` bytes, one column each except the rest of UTF-8 sequences. Returns the columns. */
+/* Draws `len` bytes in at most `width` columns, one column for each UTF-8 sequence. Returns the columns. */
 static size_t put_bytes(struct canvas *c, size_t row, size_t col, enum canvas_style style, const char *text,
 	size_t len, size_t width)
 {
@@ -189,7 +189,7 @@ int canvas_print(const struct canvas *c, bool colour, bool utf8, struct strbuf *
 		while (end > 0 && is_blank(&cells[end - 1]))
 			end--;
 		for (size_t i = 0; i < end; i++) {
-			/* The style of a blank does not show: keep the one before. */
+			/* A blank needs no control sequence: the style before it does not show, unless that style has a background. */
 			unsigned want = is_blank(&cells[i]) && style < STYLE_HEAT_0 ? style : cells[i].style;
 			char buffer[2];
 
@@ -210,7 +210,7 @@ int canvas_print(const struct canvas *c, bool colour, bool utf8, struct strbuf *
 const char terminal_enter[] = "\033[?1049h\033[?25l\033[?7l";
 const char terminal_leave[] = "\033[?7h\033[?25h\033[?1049l";
 
-/* The first of these that is set and not empty, as setlocale(3) takes them. */
+/* The first of the three variables that is set and not empty, in the order of setlocale(3). */
 static const char *locale_name(void)
 {
 	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -229,7 +229,7 @@ static bool names_utf8(const char *text)
 	return strcasestr(text, "utf-8") || strcasestr(text, "utf8");
 }
 
-/* The process keeps the locale "C". */
+/* Whether the user's locale has UTF-8. The process itself keeps the locale "C". */
 static bool is_utf8(void)
 {
 	bool utf8 = names_utf8(setlocale(LC_CTYPE, "") ? nl_langinfo(CODESET) : locale_name());
@@ -302,7 +302,7 @@ int terminal_frame(const char *text, size_t height, struct strbuf *out)
 	for (size_t i = 0; i < shown; i++) {
 		size_t len = strcspn(text, "\n");
 
-		/* Erased before it is written: behind a text of full width the cursor is on its last
+		/* Erases the line before the text: behind a text of full width the cursor stays on the last
 		 * character. */
 		strbuf_addstr(out, i > 0 ? "\r\n\033[K" : "\033[K");
 		strbuf_add(out, text, len);

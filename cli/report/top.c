@@ -97,6 +97,30 @@ void top_row_fill(struct top_row *row, struct node_admission *admission, const s
 	fill_verdicts(row, admission, shape);
 }
 
+static char *print_cpus(hwloc_const_bitmap_t cpus)
+{
+	return cpus ? cpuset_print(cpus) : NULL;
+}
+
+void top_row_fill_cpus(struct top_row *row, const struct node_state *state)
+{
+	hwloc_const_bitmap_t isolated = state->machine.isolated, shared = state->allocations.shared;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t both = isolated ? cpuset_dup(isolated) : cpuset_new();
+
+	row->reserved = print_cpus(state->reserved.cpus);
+	row->shared = print_cpus(shared);
+	row->isolated = print_cpus(isolated);
+	if (shared)
+		cpuset_and(both, both, shared);
+	if (shared && !hwloc_bitmap_iszero(both)) {
+		CLEANUP(freep) char *list = cpuset_print(both);
+
+		row->isolation = xasprintf(
+			"isolated CPUs are in the shared pool: %s; the kernel does not distribute threads over them",
+			list);
+	}
+}
+
 static void devices_release(struct top_device *devices, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -130,6 +154,10 @@ void top_row_release(struct top_row *row)
 	free(row->reservations);
 	free(row->unknown);
 	free(row->caution);
+	free(row->reserved);
+	free(row->shared);
+	free(row->isolated);
+	free(row->isolation);
 	free(row->numa);
 	devices_release(row->devices, row->n_devices);
 	details_release(row->details);
@@ -192,6 +220,32 @@ void top_totals_release(struct top_totals *t)
 	*t = (struct top_totals){0};
 }
 
+static int by_label(const void *va, const void *vb, void *data)
+{
+	(void)data;
+	return text_compare_empty_last(
+		((const struct top_row *)va)->label, ((const struct top_row *)vb)->label);
+}
+
+struct top_totals *top_pools(const struct top_row *rows, size_t n, size_t *ret_n)
+{
+	CLEANUP(freep) struct top_row *sorted = xcalloc(n + 1, sizeof(*sorted)); /* borrows from the rows */
+	struct top_totals *pools = xcalloc(n + 1, sizeof(*pools));
+	size_t n_pools = 0;
+
+	if (n > 0)
+		memcpy(sorted, rows, n * sizeof(*sorted));
+	vec_sort(sorted, n, sizeof(*sorted), by_label, NULL);
+	for (size_t first = 0, end; first < n; first = end) {
+		for (end = first + 1; end < n && !strcmp(sorted[end].label, sorted[first].label); end++)
+			;
+		top_totals(&sorted[first], end - first, &pools[n_pools]);
+		pools[n_pools++].sum.name = xstrdup(sorted[first].label);
+	}
+	*ret_n = n_pools;
+	return pools;
+}
+
 /* ---- cells and members that are more than a value */
 
 #define DIGITS_MAX   16 /* NUMA nodes whose bars have numbers */
@@ -212,14 +266,14 @@ static size_t bars_width(const struct layout *l, const struct top_row *row)
 	return l->digits ? row->n_numa * (l->digits_width + 2) - 1 : row->n_numa;
 }
 
-/* In a narrow table only the reason why a node is unusable. */
+/* In a table that is not wide, of "NotReady,SchedulingDisabled" only "NotReady", of "Ready,SchedulingDisabled" the part behind the comma. */
 static void status_cell(const struct table_cell *cell, struct strbuf *out)
 {
 	const char *status = column_value(cell->column, cell->row).text, *comma = strchr(status, ',');
 
 	if (cell->table->kind != TABLE_TEXT || !comma)
 		strbuf_addstr(out, status);
-	else if (!strncmp(status, "NotReady", 8))
+	else if (!strncmp(status, "NotReady", strlen("NotReady")))
 		strbuf_add(out, status, (size_t)(comma - status));
 	else
 		strbuf_addstr(out, comma + 1);
@@ -275,9 +329,29 @@ static struct column_value basis_value(const void *data)
 	return (struct column_value){true, cluster_basis_names[((const struct top_row *)data)->basis], 0};
 }
 
-static struct column_value pool_value(const void *data)
+static struct column_value cpus_value(const char *list)
 {
-	return (struct column_value){true, ((const struct top_row *)data)->details->pool, 0};
+	return (struct column_value){list, text_or_empty(list), 0};
+}
+
+static struct column_value reserved_value(const void *data)
+{
+	return cpus_value(((const struct top_row *)data)->reserved);
+}
+
+static struct column_value shared_value(const void *data)
+{
+	return cpus_value(((const struct top_row *)data)->shared);
+}
+
+static struct column_value isolated_value(const void *data)
+{
+	return cpus_value(((const struct top_row *)data)->isolated);
+}
+
+static bool has_isolation(const void *data)
+{
+	return *text_or_empty(((const struct top_row *)data)->isolation);
 }
 
 static struct column_value spans_value(const void *data)
@@ -314,15 +388,29 @@ static void free_cell(const struct table_cell *cell, struct strbuf *out)
 		strbuf_addf(out, "%zu/%zu", row->free, row->allocatable);
 }
 
+/* Appends an item of the list "4,-,8": "-" for a NUMA node without CPUs. */
+static void add_number(const struct top_numa *numa, unsigned n, struct strbuf *out)
+{
+	if (out->len > 0)
+		strbuf_addch(out, ',');
+	if (numa->has_cpus)
+		strbuf_addf(out, "%u", n);
+	else
+		strbuf_addch(out, '-');
+}
+
 static void numa_cell(const struct table_cell *cell, struct strbuf *out)
 {
 	const struct top_row *row = cell->row;
 	const struct layout *l = cell->table->report;
 
-	if (l && l->bars)
+	/* draw_bars() draws over the blanks. */
+	if (l && l->bars) {
 		strbuf_addf(out, "%*s", (int)bars_width(l, row), "");
-	for (size_t i = 0; i < row->n_numa && !(l && l->bars); i++)
-		strbuf_addf(out, row->numa[i].has_cpus ? "%s%u" : "%s-", i > 0 ? "," : "", row->numa[i].free);
+		return;
+	}
+	for (size_t i = 0; i < row->n_numa; i++)
+		add_number(&row->numa[i], row->numa[i].free, out);
 }
 
 static void numa_member(struct writer *w, const char *key, const void *data)
@@ -347,8 +435,14 @@ static void allocatable_cell(const struct table_cell *cell, struct strbuf *out)
 	const struct top_row *row = cell->row;
 
 	for (size_t i = 0; i < row->n_numa; i++)
-		strbuf_addf(out, row->numa[i].has_cpus ? "%s%u" : "%s-", i > 0 ? "," : "",
-			row->numa[i].allocatable);
+		add_number(&row->numa[i], row->numa[i].allocatable, out);
+}
+
+static void cpus_cell(const struct table_cell *cell, struct strbuf *out)
+{
+	struct column_value v = column_value(cell->column, cell->row);
+
+	strbuf_addstr(out, v.known && !*v.text ? "none" : v.text);
 }
 
 static void devices_cell(const struct table_cell *cell, struct strbuf *out)
@@ -392,6 +486,7 @@ static void reservations_member(struct writer *w, const char *key, const void *d
 /* ---- columns */
 
 #define ALL           (TABLE_TEXT | TABLE_WIDE | TABLE_PAGE)
+#define SUM           (ALL | TABLE_POOLS)
 #define STRING(field) .type = COLUMN_STRING, .offset = offsetof(struct top_row, field)
 #define NUMBER(field) .type = COLUMN_NUMBER, .offset = offsetof(struct top_row, field), .cell = number_cell
 #define AGE(field)    .type = COLUMN_AGE, .offset = offsetof(struct top_row, field)
@@ -400,34 +495,45 @@ static const struct column columns[] = {
 	{"NODE", "name", 1, STRING(name), .in = ALL, .style = STYLE_STRONG},
 	{"STATUS", "status", 2, STRING(status), .cell = status_cell, .in = ALL, .style = STYLE_FAINT,
 		.marked = is_unusable},
-	{"POOL", .value = pool_value, .in = TABLE_PAGE},
+	{"POOL", STRING(name), .in = TABLE_POOLS},
+	{"NODES", .in = TABLE_POOLS, .right = true, .total = true},
 	{"LABEL", "label", 3, STRING(label)},
 	{"POLICY", "topologyManager.policy", 8, .value = policy_value, .in = ALL, .rank = 3},
 	{"SCOPE", "topologyManager.scope", 9, .value = scope_value, .rank = 2},
-	{"NUMA", "numaNodes", 15, .value = free_value, .cell = numa_cell, .member = numa_member, .in = ALL,
+	{"NUMA", "numaNodes", 18, .value = free_value, .cell = numa_cell, .member = numa_member, .in = ALL,
 		.rank = 5},
-	{"FREE", "cpus.free", 10, .value = free_value, .cell = free_cell, .in = ALL, .right = true,
+	{"FREE", "cpus.free", 10, .value = free_value, .cell = free_cell, .in = SUM, .right = true,
 		.total = true},
-	{"1-NUMA", "largestPods[]", 13, NUMBER(largest[0]), .in = ALL, .right = true, .total = true},
-	{"2-NUMA", "largestPods[]", 14, NUMBER(largest[1]), .in = ALL, .right = true, .total = true,
+	{"1-NUMA", "largestPods[]", 16, NUMBER(largest[0]), .in = SUM, .right = true, .total = true},
+	{"2-NUMA", "largestPods[]", 17, NUMBER(largest[1]), .in = SUM, .right = true, .total = true,
 		.rank = 7},
-	{"STRANDED", "cpus.stranded", 12, NUMBER(stranded), .in = ALL, .right = true, .total = true,
+	{"STRANDED", "cpus.stranded", 12, NUMBER(stranded), .in = SUM, .right = true, .total = true,
 		.marked = has_stranded},
-	{"NOT ALIGNED", .value = spans_value, .in = TABLE_PAGE, .right = true},
+	{"NOT ALIGNED", .value = spans_value, .in = TABLE_PAGE, .right = true, .rank = 9},
 	{"AGE", "ageSeconds", 5, AGE(age_s), .in = ALL, .right = true, .rank = 4, .style = STYLE_FAINT},
 	{"EXPORTER", "exporter", 4, STRING(exporter), .rank = 1, .style = STYLE_FAINT},
-	{"DEVICES", "devices", 16, .value = devices_value, .cell = devices_cell, .member = devices_member,
-		.in = ALL, .total = true, .rank = 6},
+	{"DEVICES", "devices", 19, .value = devices_value, .cell = devices_cell, .member = devices_member,
+		.in = SUM, .total = true, .rank = 6},
 	{"ALLOCATABLE", "cpus.allocatable", 11, .value = allocatable_value, .cell = allocatable_cell,
 		.in = TABLE_WIDE, .total = true},
-	{"BASIS", "basis", 6, .value = basis_value, .in = TABLE_WIDE | TABLE_PAGE, .style = STYLE_FAINT},
+	{"RESERVED", "cpus.reserved", 13, .value = reserved_value, .cell = cpus_cell, .in = TABLE_WIDE},
+	{"SHARED", "cpus.shared", 14, .value = shared_value, .cell = cpus_cell, .in = TABLE_WIDE},
+	{"ISOLATED", "cpus.isolated", 15, .value = isolated_value, .cell = cpus_cell, .in = TABLE_WIDE,
+		.marked = has_isolation},
+	{"BASIS", "basis", 6, .value = basis_value, .in = TABLE_WIDE | TABLE_PAGE, .style = STYLE_FAINT,
+		.rank = 8},
 	{NULL, "reason", 7, STRING(unknown)},
-	{NULL, "reservations", 17, .member = reservations_member},
+	{NULL, "reservations", 20, .member = reservations_member},
 };
 
 const struct column *top_column_find(const char *heading)
 {
 	return column_find(columns, ARRAY_SIZE(columns), heading);
+}
+
+bool top_column_is_of_pools(const struct column *column)
+{
+	return column == &columns[0] || (column->in & TABLE_POOLS);
 }
 
 void top_column_names(struct strbuf *out)
@@ -439,8 +545,11 @@ static int compare_rows(const void *va, const void *vb, void *data)
 {
 	const struct top_row *a = va, *b = vb;
 	const struct column *column = *(const struct column *const *)data;
-	int r = a->no_object - b->no_object;
+	int r = a->details && b->details ? text_compare_empty_last(a->details->pool, b->details->pool) : 0;
 
+	if (r == 0)
+		r = a->no_object - b->no_object;
+	/* columns[0] is the name. */
 	if (r == 0 && column != &columns[0])
 		r = column_compare(column, a, b);
 	return r ? r : text_compare_numbered(a->name, b->name);
@@ -451,7 +560,32 @@ void top_sort(struct top_row *rows, size_t n, const struct column *column)
 	vec_sort(rows, n, sizeof(*rows), compare_rows, &column);
 }
 
-/* ---- documents, and the table of a page */
+static int compare_pools(const void *va, const void *vb, void *data)
+{
+	const struct top_totals *a = va, *b = vb;
+	const struct column *column = *(const struct column *const *)data;
+	int r = !*a->sum.name - !*b->sum.name; /* nodes without a pool are last */
+
+	if (r == 0 && column != &columns[0])
+		r = column_compare(column, &a->sum, &b->sum);
+	return r ? r : text_compare_empty_last(a->sum.name, b->sum.name);
+}
+
+void top_sort_pools(struct top_totals *pools, size_t n, const struct column *column)
+{
+	vec_sort(pools, n, sizeof(*pools), compare_pools, &column);
+}
+
+/* ---- documents, and the tables of a page and of pools */
+
+static void write_sum(struct writer *w, const struct top_totals *t)
+{
+	writer_number(w, "nodes", NULL, true, (int64_t)t->n_nodes);
+	writer_number(w, "unusable", NULL, true, (int64_t)t->n_unusable);
+	writer_number(w, "estimated", NULL, true, (int64_t)t->n_estimated);
+	writer_number(w, "withoutObject", NULL, true, (int64_t)t->n_without_object);
+	writer_members(w, columns, ARRAY_SIZE(columns), &t->sum, true);
+}
 
 void top_write(struct writer *w, const struct top_row *rows, size_t n, const struct top_totals *totals)
 {
@@ -463,11 +597,7 @@ void top_write(struct writer *w, const struct top_row *rows, size_t n, const str
 	}
 	writer_end(w);
 	writer_map(w, "totals");
-	writer_number(w, "nodes", NULL, true, (int64_t)totals->n_nodes);
-	writer_number(w, "unusable", NULL, true, (int64_t)totals->n_unusable);
-	writer_number(w, "estimated", NULL, true, (int64_t)totals->n_estimated);
-	writer_number(w, "withoutObject", NULL, true, (int64_t)totals->n_without_object);
-	writer_members(w, columns, ARRAY_SIZE(columns), &totals->sum, true);
+	write_sum(w, totals);
 	writer_end(w);
 }
 
@@ -481,10 +611,70 @@ static void add_rows(const struct top_row *rows, size_t n, const struct top_tota
 	table_set_cell(t, columns[0].heading, xasprintf("%zu node%s", n, n == 1 ? "" : "s"));
 }
 
+/* Columns that a page omits if each cell is this one or "-". */
+static const struct {
+	const char *heading, *cell;
+} usual[] = {{"STATUS", "Ready"}, {"AGE", "-"}, {"DEVICES", "-"}, {"BASIS", "exact"}};
+
+static bool has_only(const struct table *t, size_t column, size_t n, const char *cell)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *other = t->cells.items[i * t->n_columns + column];
+
+		if (strcmp(other, cell) != 0 && strcmp(other, "-") != 0)
+			return false;
+	}
+	return true;
+}
+
 void top_page_table(const struct top_row *rows, size_t n, const struct top_totals *totals, struct table *ret)
 {
 	table_begin(ret, TABLE_PAGE, columns, ARRAY_SIZE(columns));
 	add_rows(rows, n, totals, ret);
+	for (size_t c = 0; c < ret->n_columns; c++)
+		for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
+			if (!strcmp(ret->columns[c].heading, usual[i].heading))
+				ret->columns[c].omitted = has_only(ret, c, n, usual[i].cell);
+}
+
+/* The nodes of the pool, and how many of them the other columns count. */
+static void add_pool(struct table *t, const struct top_totals *pool, bool is_totals)
+{
+	table_add_row(t, &pool->sum, is_totals);
+	table_set_cell(t, "NODES",
+		xasprintf(
+			"%zu/%zu", pool->n_nodes - pool->n_unusable - pool->n_without_object, pool->n_nodes));
+}
+
+void top_write_pools(struct writer *w, const struct top_totals *pools, size_t n_pools,
+	const struct top_row *rows, size_t n, const struct top_totals *totals)
+{
+	CLEANUP(table_release) struct table t = {0};
+	CLEANUP(strv_release) struct strv notes = {0};
+
+	table_begin(&t, TABLE_POOLS, columns, ARRAY_SIZE(columns));
+	writer_list(w, "pools");
+	for (size_t i = 0; i < n_pools; i++) {
+		writer_map(w, NULL);
+		writer_text(w, "name", NULL, pools[i].sum.name);
+		write_sum(w, &pools[i]);
+		writer_end(w);
+		add_pool(&t, &pools[i], false);
+	}
+	writer_end(w);
+	writer_map(w, "totals");
+	write_sum(w, totals);
+	writer_end(w);
+	if (writer_is_doc(w))
+		return;
+	if (w->headings) {
+		add_pool(&t, totals, true);
+		table_set_cell(&t, "POOL", xasprintf("%zu pool%s", n_pools, n_pools == 1 ? "" : "s"));
+		top_notes(rows, n, totals, &notes);
+	}
+	table_print(&t, w->headings, w->width, w->out);
+	for (size_t i = 0; i < notes.n_items; i++)
+		strbuf_addf(w->out, "%s\n", notes.items[i]);
 }
 
 /* ---- the table on a canvas */
@@ -524,6 +714,7 @@ static void fill_table(const struct top_row *rows, size_t n, const struct top_to
 	table_measure(t, look->headers);
 	if (look->width == 0 || table_width(t) <= look->width)
 		return;
+	/* The column NUMA becomes narrower without the numbers beside the bars. Without numbers or bars it is as narrow as it can be. */
 	numa = table_find(t, "NUMA");
 	numa->narrow = !l->bars || !l->digits || l->max_numa == 0;
 	numa->narrow_width =
@@ -534,18 +725,26 @@ static void fill_table(const struct top_row *rows, size_t n, const struct top_to
 	l->digits = !numa->narrow;
 }
 
+unsigned top_bar_height(const struct top_numa *numa, unsigned max)
+{
+	unsigned height;
+
+	if (numa->free == 0)
+		return 0;
+	if (numa->free >= numa->allocatable)
+		return max;
+	height = (unsigned)((uint64_t)numa->free * max / numa->allocatable);
+	return height > 0 ? height : 1;
+}
+
 static void draw_bars(
 	struct canvas *c, size_t at, size_t col, const struct layout *l, const struct top_row *row)
 {
 	for (size_t i = 0; i < row->n_numa; i++) {
 		const struct top_numa *numa = &row->numa[i];
-		unsigned level = numa->free >= numa->allocatable
-					 ? 8
-					 : (unsigned)(numa->free * 8ULL / numa->allocatable);
 		char text[16];
 
-		level = numa->free == 0 ? 0 : level == 0 ? 1 : level;
-		canvas_put(c, at, col, numa->has_cpus ? GLYPH_LEVEL_0 + level : '-',
+		canvas_put(c, at, col, numa->has_cpus ? GLYPH_LEVEL_0 + top_bar_height(numa, 8) : '-',
 			numa->free > 0 ? STYLE_FREE : STYLE_FAINT);
 		col++;
 		if (!l->digits)
@@ -567,12 +766,14 @@ static void draw_line(struct canvas *canvas, size_t at, const struct table *t, c
 	for (size_t i = 0; i < t->n_columns; i++) {
 		const struct table_column *c = &t->columns[i];
 		const char *text = cells ? cells[i] : c->heading;
-		enum canvas_style style = !row                                    ? STYLE_STRONG
-					  : c->def->marked && c->def->marked(row) ? STYLE_NOTE
-										  : c->def->style;
+		enum canvas_style style = c->def->style;
 
 		if (c->omitted)
 			continue;
+		if (!row)
+			style = STYLE_STRONG;
+		else if (c->def->marked && c->def->marked(row))
+			style = STYLE_NOTE;
 		if (row && l->bars && c->def->cell == numa_cell)
 			draw_bars(canvas, at, col, l, row);
 		else if (c->def->right)
@@ -606,7 +807,7 @@ static void note_reservations(const struct top_row *rows, size_t n, struct strv 
 		strv_take(ret, xasprintf("reserved: %zu more place%s", more, more == 1 ? "" : "s"));
 }
 
-/* Notes the text at `offset` of the first row that has one, and how many others have one. */
+/* Notes the first row whose text, the member at `offset`, is not empty, and how many other rows have such a text. */
 static void note_first(
 	const char *before, const struct top_row *rows, size_t n, size_t offset, struct strv *ret)
 {
@@ -617,8 +818,10 @@ static void note_first(
 	for (size_t i = 0; i < n; i++) {
 		if (rows[i].no_object || !column_value(&text, &rows[i]).known)
 			continue;
-		more += first != NULL;
-		first = first ? first : &rows[i];
+		if (first)
+			more++;
+		else
+			first = &rows[i];
 	}
 	if (first && more > 0)
 		strv_take(ret, xasprintf("%snode '%s' (and %zu more): %s", before, first->name, more,
@@ -644,6 +847,7 @@ void top_notes(const struct top_row *rows, size_t n, const struct top_totals *to
 		strv_push(ret, "~ estimated by the zones: the object has no node state");
 	note_first("- ", rows, n, offsetof(struct top_row, unknown), ret);
 	note_first("", rows, n, offsetof(struct top_row, caution), ret);
+	note_first("", rows, n, offsetof(struct top_row, isolation), ret);
 }
 
 static size_t widest(const struct strv *lines)
@@ -688,7 +892,7 @@ void top_draw(const struct top_row *rows, size_t n, const struct top_totals *tot
 		draw_line(c, at++, &t, &rows[i], cells);
 	if (!look->headers)
 		return;
-	at++; /* an empty line */
-	draw_line(c, at++, &t, NULL, cells);
+	at++;                                /* an empty line */
+	draw_line(c, at++, &t, NULL, cells); /* the cells of the totals, which fill_table() added last */
 	draw_notes(c, at, c->width, &notes);
 }

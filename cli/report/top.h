@@ -20,6 +20,9 @@ struct top_numa {
 	unsigned free, allocatable;
 };
 
+/* How high a bar of the NUMA node's free CPUs is, of at most `max`: 0 only if no CPU is free. */
+unsigned top_bar_height(const struct top_numa *numa, unsigned max);
+
 struct top_device {
 	char *resource; /* "vendor.com/nic" */
 	unsigned free, healthy;
@@ -61,14 +64,16 @@ struct top_row {
 	int64_t age_s;  /* -1 = unknown */
 	enum cluster_basis basis; /* of the kubelet's numbers; unknown if there are none */
 	char *unknown;            /* why the kubelet's numbers are unknown, "" if they are known */
-	char *caution; /* kubelet_release_caution(): the kubelet is newer than all that nrtd was compared with; "" or NULL = no */
+	char *caution; /* kubelet_release_caution(): the kubelet is newer than the newest compared release; "" or NULL = no */
 	enum topology_manager_policy policy;
 	enum topology_manager_scope scope;
 	struct top_numa *numa; /* in the order of the inventory */
 	size_t n_numa;
 	struct top_device *devices; /* by name */
 	size_t n_devices;
-	size_t free, allocatable;                  /* whole CPUs of all NUMA nodes */
+	size_t free, allocatable;           /* whole CPUs of all NUMA nodes */
+	char *reserved, *shared, *isolated; /* lists of CPUs; "" = none, NULL = unknown */
+	char *isolation; /* isolated CPUs in the shared pool, as a sentence; "" or NULL = none */
 	struct column_number largest[TOP_LARGEST]; /* exclusive CPUs of one Guaranteed container */
 	struct column_number stranded;             /* free CPUs that no pod of the shape can get */
 	struct top_reservation *reservations;
@@ -86,24 +91,33 @@ struct top_row {
 void top_row_fill(struct top_row *row, struct node_admission *admission, const struct pod_request *shape);
 void top_row_release(struct top_row *row);
 
-/* All nodes together. */
+/* Fills in the reserved and the isolated CPUs and the shared pool, as the node published them. */
+void top_row_fill_cpus(struct top_row *row, const struct node_state *state);
+
+/* All nodes together, or those of a pool. */
 struct top_totals {
 	size_t n_nodes, n_estimated;
 	size_t n_unusable;       /* nodes that no other total counts */
 	size_t n_without_object; /* also */
 	/* Estimated if one node is. A largest pod is that of any node, and known if the number of one node is; stranded CPUs are
 	 * those of the nodes whose number is known. */
-	struct top_row sum;
+	struct top_row sum; /* of a pool: `name` is that of the pool, "" for nodes without one */
 	size_t devices_size;
 };
 
 void top_totals(const struct top_row *rows, size_t n, struct top_totals *ret);
 void top_totals_release(struct top_totals *t);
 
+/* Sums up the rows by their labels. Returns the pools, by name and nodes without a label last; the caller releases and frees them. */
+struct top_totals *top_pools(const struct top_row *rows, size_t n, size_t *ret_n);
+
 /* ---- the order */
 
 /* The column with this heading, ignoring case; NULL = none. */
 const struct column *top_column_find(const char *heading);
+
+/* Whether a table of pools has the column; the first column stands for the pool's name. */
+bool top_column_is_of_pools(const struct column *column);
 
 /* Appends the headings in lower case, "node|status". */
 void top_column_names(struct strbuf *out);
@@ -111,22 +125,33 @@ void top_column_names(struct strbuf *out);
 /*
  * Sorts the rows by a column: numbers descending with unknown ones last, texts ascending, the oldest object
  * first. NUMA and FREE sort by the free CPUs, ALLOCATABLE by all CPUs, DEVICES by the free devices. Equal
- * rows are in natural order of the nodes' names ("node-2" before "node-10"). Nodes without object are last in any order.
+ * rows are in natural order of the nodes' names ("node-2" before "node-10"). Nodes without object are last in any order. Rows with details are
+ * sorted within their pools.
  */
 void top_sort(struct top_row *rows, size_t n, const struct column *column);
+
+/* Sorts pools by a column that a table of pools has. Nodes without a pool are last in any order. */
+void top_sort_pools(struct top_totals *pools, size_t n, const struct column *column);
 
 /* ---- the output */
 
 /*
  * Writes JSON or YAML: {"nodes": [{"name", "status", "label", "exporter", "ageSeconds", "basis", "reason",
- * "topologyManager": {"policy", "scope"}, "cpus": {"free", "allocatable", "stranded"}, "largestPods": [on 1
- * NUMA node, on 2], "numaNodes": [{"id", "free", "allocatable"}], "devices": {NAME: {"free", "healthy"}},
+ * "topologyManager": {"policy", "scope"}, "cpus": {"free", "allocatable", "stranded", "reserved", "shared", "isolated"},
+ * "largestPods": [on 1 NUMA node, on 2], "numaNodes": [{"id", "free", "allocatable"}], "devices": {NAME: {"free", "healthy"}},
  * "reservations": [{"pod", "secondsLeft", "placed"}]}], "totals": {"nodes", "unusable", "estimated", "cpus",
  * "largestPods", "devices", "withoutObject"}}. Unknown values and the amounts of a NUMA node without CPUs are null.
  */
 void top_write(struct writer *w, const struct top_row *rows, size_t n, const struct top_totals *totals);
 
-/* Fills a table of the columns of a page, with the totals as the last row. The caller releases the table. */
+/*
+ * Writes a table with a line per pool, with the totals and the notes of `rows` below it if w->headings is set; or JSON or YAML:
+ * {"pools": [{"name", and the members of "totals"}], "totals": as top_write()}. The name of nodes without a pool is null.
+ */
+void top_write_pools(struct writer *w, const struct top_totals *pools, size_t n_pools,
+	const struct top_row *rows, size_t n, const struct top_totals *totals);
+
+/* Fills a table of the columns of a page, with the totals as the last row. Columns without news are omitted. The caller releases the table. */
 void top_page_table(const struct top_row *rows, size_t n, const struct top_totals *totals, struct table *ret);
 
 /* The lines below a table: reservations, nodes that the totals omit or that have no object, estimates, and why numbers are unknown. */

@@ -14,6 +14,12 @@
 void top_details_fill(
 	struct top_details *d, const struct node_state *state, const struct notes *notes, bool picture);
 
-/* Appends the page. Each row has details. `made` is the time of the report. 0 or -EFBIG. */
-int top_page(const struct top_row *rows, size_t n, const struct top_totals *totals, const char *made,
-	struct strbuf *out);
+struct top_page_about {
+	const char *made;    /* "2026-11-26 12:33:25 UTC" */
+	const char *cluster; /* its name; NULL = unknown */
+	const char *file;    /* from which the objects are; NULL = the API server */
+};
+
+/* Appends the page. Each row has details, and the rows of a pool are adjacent. 0 or -EFBIG. */
+int top_page(const struct top_row *rows, size_t n, const struct top_totals *totals,
+	const struct top_page_about *about, struct strbuf *out);

@@ -30,30 +30,6 @@ void why_report_release(struct why_report *r)
 
 /* ---- the pod */
 
-/* What the Topology Manager aligns for a pod of this class and these requests. */
-static void explain_alignment(const struct why_report *r, struct err *ret)
-{
-	bool devices = request_has_non_native(r->pods.pod);
-	size_t cpus = kubelet_pod_exclusive_cpus(r->pods.pod, r->pods.qos);
-
-	if (r->pods.qos != QOS_GUARANTEED)
-		err_set(ret, 0, "the pod shares CPUs and memory with other pods; the Topology Manager %s",
-			devices ? "aligns only the pod's devices"
-				: "aligns nothing and does not reject the pod");
-	else if (r->pods.pod->has_pod_resources)
-		err_set(ret, 0,
-			"pod-level resources: kubelets assign exclusive CPUs only with the feature gate %s",
-			kubelet_gate_names[KUBELET_POD_LEVEL_MANAGERS]);
-	else if (cpus > 0)
-		err_set(ret, 0,
-			"the Topology Manager aligns %zu exclusive CPU%s%s, and memory where the memory manager is Static",
-			cpus, cpus == 1 ? "" : "s", devices ? ", devices" : "");
-	else
-		err_set(ret, 0,
-			"no container requests whole CPUs, so no CPUs are exclusive; the Topology Manager aligns %smemory where the memory manager is Static",
-			devices ? "devices, and " : "");
-}
-
 /* The pod's spec.nodeName is the result of scheduling, not a constraint on a pod like this one. */
 static void add_constraints(struct why_report *r)
 {
@@ -76,12 +52,11 @@ int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
 			vec_push(&r.templates.items, &r.templates.n_items, &r.templates.items_size,
 				sizeof(*r.templates.items)),
 			err);
+	if (error < 0 && !r.status.name) /* the Pod has no name */
+		return error;
 	if (error < 0)
-		return r.status.name
-			       ? err_wrap(err, error, "Pod '%.60s/%.60s'", r.status.namespace, r.status.name)
-			       : error;
+		return err_wrap(err, error, "Pod '%.60s/%.60s'", r.status.namespace, r.status.name);
 	pod_report_init(&r.pods, &r.templates.items[0].pod);
-	explain_alignment(&r, &r.aligned);
 	r.object = *pod;
 	*pod = (struct doc)DOC_INIT;
 	*ret = r;
@@ -155,7 +130,7 @@ void why_report_add_node(struct why_report *r, struct cluster_node *object)
 
 const char *why_report_violated(const struct why_report *r, const char *node)
 {
-	return scheduling_constraints_violated(&r->constraints, node);
+	return scheduling_constraints_violated_by_first(&r->constraints, node);
 }
 
 static int rank(const struct why_report *r, const struct node_report *n)
@@ -168,7 +143,7 @@ static int rank(const struct why_report *r, const struct node_report *n)
 	return *why_report_violated(r, n->name) ? 4 : order[n->answer];
 }
 
-static int compare_nodes(const void *va, const void *vb, void *data)
+static int compare_ranked_nodes(const void *va, const void *vb, void *data)
 {
 	const struct node_report *a = va, *b = vb;
 	int of_a = rank(data, a), of_b = rank(data, b);
@@ -185,7 +160,7 @@ void why_report_finish(struct why_report *r)
 {
 	struct pod_report *pods = &r->pods;
 
-	vec_sort(pods->nodes, pods->n_nodes, sizeof(*pods->nodes), compare_nodes, r);
+	vec_sort(pods->nodes, pods->n_nodes, sizeof(*pods->nodes), compare_ranked_nodes, r);
 	r->takes = r->unknown = r->estimated = 0;
 	for (size_t i = 0; i < pods->n_nodes; i++) {
 		const struct node_report *n = &pods->nodes[i];
@@ -200,16 +175,6 @@ void why_report_finish(struct why_report *r)
 
 /* ---- the pod as text */
 
-/* "  TEXT", unless the text is empty. */
-static void add_line(struct strbuf *out, const char *text)
-{
-	if (!*text)
-		return;
-	strbuf_addstr(out, "  ");
-	strbuf_add_one_line(out, text);
-	strbuf_addch(out, '\n');
-}
-
 /* "  SENDER: "TEXT"", for a text from the API server. */
 static void add_quote(struct strbuf *out, const char *sender, const char *text)
 {
@@ -220,56 +185,55 @@ static void add_quote(struct strbuf *out, const char *sender, const char *text)
 	strbuf_addstr(out, "\"\n");
 }
 
-static void add_status(const struct pod_status *f, struct strbuf *out)
+static void add_status(const struct pod_status *s, struct strbuf *out)
 {
-	if (f->terminating)
+	if (s->terminating)
 		strbuf_addstr(out, "is terminating; it ");
-	switch (f->stage) {
+	switch (s->stage) {
 	case POD_WAITS:
-		if (f->terminating)
+		if (s->terminating)
 			strbuf_addstr(out, "has no node, and schedulers ignore it now");
-		else if (f->gated)
+		else if (s->gated)
 			strbuf_addstr(
 				out, "waits: schedulers ignore the pod because of its scheduling gates");
-		else if (*f->nominated)
+		else if (*s->nominated)
 			strbuf_addf(out, "waits: it is nominated for node '%s', until there is room",
-				f->nominated);
+				s->nominated);
 		else
 			strbuf_addstr(out, "waits: no scheduler has found a node for the pod");
 		break;
 	case POD_BOUND:
-		strbuf_addf(out, "is bound to node '%s', whose kubelet has not rejected it", f->node);
+		strbuf_addf(out, "is bound to node '%s', whose kubelet has not rejected it", s->node);
 		break;
 	case POD_REJECTED:
-		strbuf_addf(out, "was rejected by the kubelet of node '%s': %s", f->node, f->reason);
+		strbuf_addf(out, "was rejected by the kubelet of node '%s': %s", s->node, s->reason);
 		break;
 	case POD_RUNS:
-		strbuf_addf(out, "runs on node '%s'", f->node);
+		strbuf_addf(out, "runs on node '%s'", s->node);
 		break;
 	case POD_ENDED:
-		strbuf_addf(out, "has ended: %s%s%s", f->phase, *f->reason ? ", " : "", f->reason);
+		strbuf_addf(out, "has ended: %s%s%s", s->phase, *s->reason ? ", " : "", s->reason);
 		break;
 	case POD_STAGE_COUNT:
 		break;
 	}
 }
 
-static void add_pod(const struct why_report *r, struct strbuf *out)
+static void add_pod_text(const struct why_report *r, struct strbuf *out)
 {
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1u << 20);
-	const struct pod_status *f = &r->status;
+	const struct pod_status *s = &r->status;
 
-	strbuf_addf(&line, "pod %s/%s ", f->namespace, f->name);
-	add_status(f, &line);
+	strbuf_addf(&line, "pod %s/%s ", s->namespace, s->name);
+	add_status(s, &line);
 	strbuf_add_one_line(out, line.text);
 	strbuf_addch(out, '\n');
-	add_quote(out, "message", f->message);
-	add_quote(out, "scheduler", f->scheduler);
+	add_quote(out, "message", s->message);
+	add_quote(out, "scheduler", s->scheduler);
 	strbuf_addstr(out, "  requests ");
 	fit_add_request(&r->pods, out);
 	strbuf_addch(out, '\n');
-	add_line(out, r->pods.not_guaranteed.text);
-	add_line(out, r->aligned.text);
+	fit_add_alignment(&r->pods, "  ", out);
 }
 
 static void add_cpus_and_nodes(const struct pod_held *held, struct strbuf *out)
@@ -292,11 +256,13 @@ static void add_held(const struct why_report *r, struct strbuf *out)
 			*r->alignment_reason.text ? ": " : "", r->alignment_reason.text);
 		return;
 	}
-	strbuf_addstr(
-		out, !r->own_seen ? "  unknown what the pod holds: the object of the node was not read\n"
-		     : r->own_basis != CLUSTER_EXACT
-			     ? "  unknown what the pod holds: the object of the node has no node state\n"
-			     : "  holds nothing exclusively, and no resources of a NUMA node\n");
+	if (!r->own_seen)
+		strbuf_addstr(out, "  unknown what the pod holds: the object of the node was not read\n");
+	else if (r->own_basis != CLUSTER_EXACT)
+		strbuf_addstr(
+			out, "  unknown what the pod holds: the object of the node has no node state\n");
+	else
+		strbuf_addstr(out, "  holds nothing exclusively, and no resources of a NUMA node\n");
 }
 
 static const struct node_report *own_node(const struct why_report *r)
@@ -307,7 +273,7 @@ static const struct node_report *own_node(const struct why_report *r)
 	return NULL;
 }
 
-/* The node's kubelet would admit the rejected pod now: what has changed. Reasons of the kubelet that are not listed are about resources. */
+/* What has changed on the node, whose kubelet rejected the pod and would admit it now. Reasons that are not listed are about resources. */
 static void add_change(const struct why_report *r, const char *name, struct strbuf *out)
 {
 	static const char *const causes[][2] = {
@@ -336,7 +302,8 @@ static void add_rejection(const struct why_report *r, struct strbuf *out)
 	const struct node_report *n = own_node(r);
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1u << 20);
 	char word[VERDICT_WORD_MAX];
-	const char *name, *violated = scheduling_constraints_violated(&r->own_constraints, r->status.node);
+	const char *name,
+		*violated = scheduling_constraints_violated_by_first(&r->own_constraints, r->status.node);
 
 	strbuf_add_one_line(&line, r->status.node);
 	name = line.text;
@@ -372,6 +339,45 @@ static void add_rejection(const struct why_report *r, struct strbuf *out)
 	}
 }
 
+/* The change of an amount that is the farthest from the request. */
+static const struct request_change *farthest_change(const struct nearest_request *nearest)
+{
+	const struct request_change *farthest = &nearest->changes[0];
+
+	for (size_t i = 1; i < nearest->n_changes; i++)
+		if (request_change_is_nearer(farthest, &nearest->changes[i]))
+			farthest = &nearest->changes[i];
+	return farthest;
+}
+
+/* The smallest change with which some node's kubelet would admit the pod, if none does: the fewest amounts, then the smallest fraction. */
+static void add_smallest_change(const struct why_report *r, struct strbuf *out)
+{
+	const struct node_report *best = NULL;
+
+	if (r->takes > 0)
+		return;
+	for (size_t i = 0; i < r->pods.n_nodes; i++) {
+		const struct node_report *n = &r->pods.nodes[i];
+		size_t fewest = best ? best->nearest.n_changes : SIZE_MAX;
+
+		if (!n->nearest.found || *why_report_violated(r, n->name))
+			continue;
+		if (n->nearest.n_changes < fewest ||
+			(n->nearest.n_changes == fewest &&
+				request_change_is_nearer(
+					farthest_change(&n->nearest), farthest_change(&best->nearest))))
+			best = n;
+	}
+	if (!best)
+		return;
+	strbuf_addstr(out, "the smallest change: ");
+	fit_add_nearest(&r->pods, best, out);
+	strbuf_addstr(out, ", on node '");
+	strbuf_add_one_line(out, best->name);
+	strbuf_addstr(out, "'\n");
+}
+
 /* "2 of 5 nodes would admit the pod (1 estimated, ~); unknown for 1; schedulers exclude 1" */
 static void add_totals(const struct why_report *r, struct strbuf *out)
 {
@@ -388,6 +394,7 @@ static void add_totals(const struct why_report *r, struct strbuf *out)
 	if (excluded > 0)
 		strbuf_addf(out, "; schedulers exclude %zu", excluded);
 	strbuf_addch(out, '\n');
+	add_smallest_change(r, out);
 }
 
 /* ---- the pod as JSON or YAML */
@@ -406,30 +413,30 @@ static void write_requests(struct writer *w, const struct resource_list *wanted)
 
 static void write_pod(struct writer *w, const struct why_report *r)
 {
-	const struct pod_status *f = &r->status;
+	const struct pod_status *s = &r->status;
 	const char *const texts[][2] = {
-		{"namespace", f->namespace},
-		{"name", f->name},
-		{"uid", f->uid},
-		{"stage", pod_stage_names[f->stage]},
-		{"phase", f->phase},
-		{"reason", f->reason},
-		{"message", f->message},
-		{"node", f->node},
-		{"nominatedNode", f->nominated},
-		{"owner", f->owner},
+		{"namespace", s->namespace},
+		{"name", s->name},
+		{"uid", s->uid},
+		{"stage", pod_stage_names[s->stage]},
+		{"phase", s->phase},
+		{"reason", s->reason},
+		{"message", s->message},
+		{"node", s->node},
+		{"nominatedNode", s->nominated},
+		{"owner", s->owner},
 		{"qosClass", qos_class_names[r->pods.qos]},
-		{"schedulerMessage", f->scheduler},
+		{"schedulerMessage", s->scheduler},
 	};
 
 	writer_map(w, "pod");
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		writer_string(w, texts[i][0], NULL, texts[i][1]);
-	writer_bool(w, "schedulingGates", true, f->gated);
-	writer_bool(w, "terminating", true, f->terminating);
+	writer_bool(w, "schedulingGates", true, s->gated);
+	writer_bool(w, "terminating", true, s->terminating);
 	write_requests(w, &r->pods.wanted);
 	writer_end(w);
-	writer_string(w, "alignment", NULL, r->aligned.text);
+	writer_string(w, "alignment", NULL, r->pods.alignment.text);
 	writer_string(w, "notGuaranteed", NULL, r->pods.not_guaranteed.text);
 }
 
@@ -461,6 +468,7 @@ static void write_counts(struct writer *w, const struct why_report *r)
 	writer_number(w, "takes", NULL, asks, (int64_t)r->takes);
 	writer_number(w, "unknown", NULL, asks, (int64_t)r->unknown);
 	writer_number(w, "estimated", NULL, asks, (int64_t)r->estimated);
+	writer_without_object(w, &r->pods.without_object);
 }
 
 /* ---- rows of both formats */
@@ -550,7 +558,7 @@ static void write_doc(struct writer *w, const struct why_report *r)
 
 static void write_text(struct writer *w, const struct why_report *r)
 {
-	add_pod(r, w->out);
+	add_pod_text(r, w->out);
 	if (r->status.stage == POD_REJECTED)
 		add_rejection(r, w->out);
 	if (!why_report_asks(r)) {
@@ -558,6 +566,7 @@ static void write_text(struct writer *w, const struct why_report *r)
 		return;
 	}
 	add_totals(r, w->out);
+	writer_without_object(w, &r->pods.without_object);
 	fit_write_not_evaluated(w, &r->constraints.not_evaluated);
 	strbuf_addch(w->out, '\n');
 	write_nodes(w, r);

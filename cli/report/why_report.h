@@ -14,7 +14,6 @@ struct why_report {
 	struct doc object; /* the Pod */
 	struct pod_templates templates;
 	struct pod_status status;
-	struct err aligned; /* what the Topology Manager aligns for the pod, one sentence */
 	struct pod_events events;
 	bool events_known;
 	struct cluster cluster;
@@ -53,7 +52,8 @@ int why_report_add_object(struct why_report *r, enum object_kind kind, struct do
 /* To be called after the last Node or Pod. */
 void why_report_end_objects(struct why_report *r);
 
-/* The object moves to the report, which frees it. */
+/* Adds the object of a node, after why_report_end_objects() and once per node: judges the node if why_report_asks(), and notes what the pod holds
+ * if it is the pod's node. The report keeps the results, and frees the object. */
 void why_report_add_node(struct why_report *r, struct cluster_node *object);
 
 /*
@@ -72,7 +72,7 @@ const char *why_report_violated(const struct why_report *r, const char *node);
  * Writes the pod's status, a table of the nodes if they are asked, and the pod's events. {"pod":
  * {"namespace", "name", "uid", "stage", "phase", "reason", "message", "node", "nominatedNode", "owner", "qosClass",
  * "requests": {NAME: QUANTITY}, "schedulerMessage", "schedulingGates": bool, "terminating": bool}, "alignment", "notGuaranteed",
- * "held": {"cpus", "numaNodes": [ids], "alignment", "reason"} or null, "takes", "unknown", "estimated", "nodes": [fit_write_row(),
+ * "held": {"cpus", "numaNodes": [ids], "alignment", "reason"} or null, "takes", "unknown", "estimated", "withoutObject": [names], "nodes": [fit_write_row(),
  * each with "keptAway": the violated constraint, or ""], "notEvaluated": [texts], "events": [{"type",
  * "reason", "message", "source", "count", "ageSeconds": or null}], or null if they were not read}. If the
  * nodes are not asked, takes, unknown and estimated are null and nodes is empty.

@@ -16,7 +16,11 @@
 
 void writer_init(struct writer *w, const char *output, bool headings, struct strbuf *out)
 {
-	static const char *const names[] = {"text", "wide", "name", "json", "yaml"};
+	static const char *const names[] = {[WRITER_TEXT] = "text",
+		[WRITER_WIDE] = "wide",
+		[WRITER_NAME] = "name",
+		[WRITER_JSON] = "json",
+		[WRITER_YAML] = "yaml"};
 
 	*w = (struct writer){.headings = headings, .indent = INDENT, .out = out, .doc = {.kind = DOC_MAP}};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -142,7 +146,7 @@ void writer_end(struct writer *w)
 
 /* ---- fields */
 
-/* Whether the field is a member or an item. */
+/* Whether the field is in the document: as a member, which has a key, or as an item of the open list. */
 static bool in_doc(const struct writer *w, const char *key)
 {
 	return writer_is_doc(w) && (key || (w->depth > 0 && w->open[w->depth - 1]->kind == DOC_LIST));
@@ -240,11 +244,12 @@ static size_t group_length(const char *key)
 
 void writer_members(struct writer *w, const struct column *columns, size_t n, const void *row, bool totals)
 {
-	CLEANUP(freep) char *group = xstrdup("");
+	CLEANUP(freep) char *group = xstrdup(""); /* the key of the open map or list; "" = none is open */
 	const struct column *c;
 
 	for (unsigned place = 1; (c = find_place(columns, n, place)); place++) {
 		size_t len = group_length(c->key);
+		const char *key = c->key; /* within its group; NULL = an item of a list */
 
 		if (totals && !c->total)
 			continue;
@@ -258,8 +263,26 @@ void writer_members(struct writer *w, const struct column *columns, size_t n, co
 			else if (len > 0)
 				writer_list(w, group);
 		}
-		write_member(w, c, len == 0 ? c->key : c->key[len] == '.' ? &c->key[len + 1] : NULL, row);
+		if (len > 0)
+			key = c->key[len] == '.' ? &c->key[len + 1] : NULL;
+		write_member(w, c, key, row);
 	}
 	if (*group)
 		writer_end(w);
+}
+
+void writer_without_object(struct writer *w, const struct strv *nodes)
+{
+	if (writer_is_doc(w)) {
+		writer_strings(w, "withoutObject", nodes);
+		return;
+	}
+	if (nodes->n_items == 0)
+		return;
+	strbuf_addf(w->out, "%zu Node%s no object", nodes->n_items, nodes->n_items == 1 ? " has" : "s have");
+	if (w->format == WRITER_WIDE) {
+		strbuf_addstr(w->out, ": ");
+		strbuf_add_list(w->out, nodes, SIZE_MAX);
+	}
+	strbuf_addch(w->out, '\n');
 }

@@ -94,6 +94,10 @@ void writer_ids(struct writer *w, const char *key, bool known, uint64_t ids);
 
 void writer_strings(struct writer *w, const char *key, const struct strv *list);
 
+/* Nodes that have no NodeResourceTopology object: the member withoutObject with their names; in a text, if there are any, a line with
+ * their number, and in the format "wide" their names. */
+void writer_without_object(struct writer *w, const struct strv *nodes);
+
 /*
  * Adds the members of a row to the open map, in the order of their places; for `totals` those of columns with a total. For
  * JSON and YAML only.
