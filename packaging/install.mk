@@ -24,20 +24,20 @@ endif
 ##release install: install into DESTDIR and PREFIX (default: /usr/local)
 .PHONY: install
 install: all $(SELF)/nrtd $(SELF)/nrtd-extender $(SELF)/kubectl-numa
-	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(foreach n,1 7 8,$(DESTDIR)$(MANDIR)/man$(n)) $(DESTDIR)$(DOCDIR)/doc/recipes \
+	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(foreach n,1 7 8,$(DESTDIR)$(MANDIR)/man$(n)) $(DESTDIR)$(DOCDIR)/doc/recipes $(DESTDIR)$(DOCDIR)/doc/appendix \
 		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR) $(DESTDIR)$(MANIFESTDIR) $(DESTDIR)$(SELINUXDIR)
 	install -m 755 $(B)/nrtd $(B)/nrtd-extender $(DESTDIR)$(SBINDIR)/
 	install -m 755 $(B)/kubectl-numa packaging/kubectl_complete-numa $(DESTDIR)$(BINDIR)/
 	for n in 1 7 8; do install -m 644 man/*.$$n $(DESTDIR)$(MANDIR)/man$$n/ || exit 1; done
 	install -m 644 README.md $(DESTDIR)$(DOCDIR)/
-	install -m 644 doc/*.md $(DESTDIR)$(DOCDIR)/doc/
+	install -m 644 doc/*.md doc/*.json $(DESTDIR)$(DOCDIR)/doc/
 	install -m 644 doc/recipes/*.md $(DESTDIR)$(DOCDIR)/doc/recipes/
+	install -m 644 doc/appendix/*.md $(DESTDIR)$(DOCDIR)/doc/appendix/
 	echo .so man1/kubectl-numa.1 >$(DESTDIR)$(MANDIR)/man1/kubectl_complete-numa.1
 	for unit in systemd/*; do sed 's#/usr/sbin/#$(SBINDIR)/#' $$unit >$(DESTDIR)$(SYSTEMDUNITDIR)/$${unit##*/} || exit 1; done
 	install -d $(DESTDIR)$(SYSCONFDIR)/default
 	[ -e $(DESTDIR)$(SYSCONFDIR)/default/nrtd ] || install -m 644 packaging/nrtd.default $(DESTDIR)$(SYSCONFDIR)/default/nrtd
-	install -m 644 packaging/kubernetes/*.yaml $(DESTDIR)$(MANIFESTDIR)/
-	for d in crd extender extender/certificates extender/scheduler monitoring openshift; do install -d $(DESTDIR)$(MANIFESTDIR)/$$d && \
+	for d in $$(cd packaging/kubernetes && find . -type d); do install -d $(DESTDIR)$(MANIFESTDIR)/$$d && \
 		install -m 644 packaging/kubernetes/$$d/*.yaml $(DESTDIR)$(MANIFESTDIR)/$$d/ || exit 1; done
 	install -m 644 packaging/kubernetes/monitoring/dashboard.json packaging/monitoring/rules.yaml $(DESTDIR)$(MANIFESTDIR)/monitoring/
 	install -m 644 packaging/selinux/nrtd.cil $(DESTDIR)$(SELINUXDIR)/

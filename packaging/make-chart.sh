@@ -20,7 +20,7 @@ git archive HEAD packaging | tar -x -C "$work/tree"
 # helm prints every link that it follows on stderr
 "$helm" package "$work/tree/packaging/helm/nrtd" -d "$work" >"$work/log" 2>&1 || { cat "$work/log" >&2 && exit 1; }
 # Pack again with reproducible times, because helm writes the current time.
-tar -x -C "$work/chart" -f "$work/nrtd-$version.tgz"
+tar -x -m -C "$work/chart" -f "$work/nrtd-$version.tgz"
 tar -c --sort=name --mtime="@$(packaging/source-date.sh)" --owner=0 --group=0 --numeric-owner --mode=u=rw,go=r -C "$work/chart" nrtd |
 	gzip -n -9 >"$out/nrtd-$version.tgz"
 ls "$out/nrtd-$version.tgz"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # readme.sh: print the chart's README, generated from the comments in values.yaml. A value's description is the comment beside or above
-# the value, else the comment of its group. Exits with 1 if a value has no description. To update the README:
+# the value; a value without one is in the row of its group. Exits with 1 if a value has no description. To update the README:
 # `packaging/helm/readme.sh >packaging/helm/nrtd/README.md`.
 set -eu
 cd "$(dirname "$0")/nrtd"
@@ -11,20 +11,16 @@ cat <<'END'
 # The Helm chart of nrtd
 
 The chart installs a DaemonSet that keeps each node's NodeResourceTopology object up to date and, if enabled, the extender for
-kube-scheduler. Requires Kubernetes 1.30 or later. Nodes pull the image from `image.repository`.
+kube-scheduler. Requires Kubernetes 1.32, or 1.30 with the feature gate ServiceAccountTokenPodNodeInfo; if the cluster enforces Pod Security
+levels, a namespace of the level `privileged`.
 
-    helm install nrtd packaging/helm/nrtd -n nrtd --create-namespace
+    helm install nrtd packaging/helm/nrtd -n nrtd --create-namespace --set image.repository=registry.example/nrtd
 
-helm installs the CRD if it is missing, and neither updates nor deletes it. Keep your values in a file and pass the file to each
-`helm upgrade -f FILE`. Do not use --reuse-values: it keeps the old chart's defaults, and the new chart's values are missing.
+helm installs the CRD if it is missing, and neither updates nor deletes it. Keep your values in a file for each `helm upgrade -f FILE`:
+`--reuse-values` misses the new chart's values.
 
-If the cluster enforces Pod Security levels, allow privileged pods in the namespace: the agent's pod mounts directories of the host.
-`make chart` packs the chart into build/chart. `helm push` uploads the chart to a registry:
-
-    helm push build/chart/nrtd-0.1.0.tgz oci://registry.example.com/charts
-
-To uninstall the release and delete what its agents have published. If nrtd also runs as a service on some nodes, name the other nodes instead of
-`--all`; the service's rights are not the chart's:
+To uninstall the release and delete what its agents have published (if nrtd also runs as a service on some nodes, name the other nodes
+instead of `--all`):
 
     helm uninstall nrtd -n nrtd
     kubectl delete noderesourcetopologies --all
@@ -61,16 +57,31 @@ awk '
 		said[depth] = beside == "" ? above : above == "" ? beside : above " " beside
 		above = ""
 		name = path[0]
+		row = rows[0]
 		group = said[0]
 		for (i = 1; i <= depth; i++) {
 			name = name "." path[i]
-			if (i < depth && said[i] != "") group = said[i]
+			if (i < depth && said[i] != "") {
+				group = said[i]
+				row = rows[i]
+			}
 		}
 		if (rest == "" && said[depth] == "") next
 		if (rest != "" && said[depth] == "" && (depth == 0 || group == "")) {
 			print "values.yaml: " name " has no description: add a comment" >"/dev/stderr"
 			bad = 1
 		}
-		print "| `" name "` | " (rest == "" ? "" : "`" cell(rest) "`") " | " cell(said[depth]) " |"
+		# A value without a description of its own is in the row of its group.
+		if (rest != "" && said[depth] == "" && depth > 0) {
+			value[row] = value[row] (value[row] == "" ? "" : ", ") "`" substr(name, length(names[row]) + 2) ": " cell(rest) "`"
+			next
+		}
+		rows[depth] = ++n
+		names[n] = name
+		value[n] = rest == "" ? "" : "`" cell(rest) "`"
+		description[n] = cell(said[depth])
 	}
-	END {exit bad}' values.yaml
+	END {
+		for (i = 1; i <= n; i++) print "| `" names[i] "` | " value[i] " | " description[i] " |"
+		exit bad
+	}' values.yaml
