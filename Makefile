@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds, tests and checks nrtd. `make help` lists the targets of all makefiles.
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 
 include packaging/cross.mk
 # ccache reuses objects of earlier builds, also of other directories. CCACHE= or setting CC turns it off.

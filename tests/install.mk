@@ -31,14 +31,15 @@ install-test:
 
 # ---- packages and archives of the committed tree, and the systems that nrtd is built on (tests/install)
 # RELEASES and ARCHS limit a test to these releases and architectures.
-.PHONY: rpm-test releases-test managers-test release-test repository-test readme-test
+.PHONY: rpm-test releases-test managers-test release-test repository-test ansible-test readme-test
 ##release rpm-test: install and run the RPM packages under a booted systemd (root, Debian, Go)
 ##release releases-test: build, and run the unit tests, on other distributions (root, Debian; RELEASES="trixie")
 ##release managers-test: run install-deps.sh with the real dnf and zypper (root, Debian)
-##release release-test: run make release twice, compare the bytes, sign, push, install (root, Debian, Go; ARCHS)
+##release release-test: run make release twice, compare, sign, push, install (root, Debian, Go; ARCHS)
 ##release repository-test: use a signed repository with apt, dnf and zypper (root, Debian)
+##release ansible-test: install by the Ansible role with Debian 12's ansible-core (root, Debian)
 ##judges readme-test: run the commands of README.md on a new minimal Debian and a real API server (root, Go)
-rpm-test releases-test managers-test release-test repository-test readme-test:
+rpm-test releases-test managers-test release-test repository-test ansible-test readme-test:
 	@tests/install/$(@:-test=).sh
 
 # ---- the AppArmor profile and the SELinux module, in virtual machines (tests/install)
@@ -66,7 +67,7 @@ monitoring-test:
 
 # ---- the commands of doc/recipes (tests/recipes); RECIPES: names of recipes
 .PHONY: recipes-test
-##judges recipes-test: run the commands of doc/recipes and doc/production.md (root, Go; RECIPES="NAME ...")
+##judges recipes-test: run the commands of doc/recipes and doc/operate.md (root, Go; RECIPES="NAME ...")
 recipes-test: $(PRODUCT)
 	@B=$(B) tests/recipes/run.sh $(RECIPES)
 

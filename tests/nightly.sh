@@ -38,8 +38,9 @@ nightly verdicts make verdicts-test VERDICTS="-drawn-verdicts 150 -seed $SEED"
 nightly tenant make tenant-test TENANT="-nodes 500 -slack 2 -seed $SEED"
 nightly descheduler make descheduler
 nightly karpenter make karpenter
+nightly dra make dra DRA="-steps 60 -seed $SEED"
 nightly demo make demo CLUSTER=1
-for name in readme rpm apparmor selinux image monitoring recipes service node; do
+for name in readme rpm ansible apparmor selinux image monitoring recipes service node; do
 	nightly "$name" make "$name-test"
 done
 summary

@@ -57,6 +57,11 @@ volcano-exporter: all
 koordinator: all
 	@B=$(B) tests/upstream/koordinator.sh $(KOORDINATOR)
 
+.PHONY: dra
+##judges dra: run the code of dra-driver-cpu beside nrtd dump (Go; DRA="-steps 100 -seed 2")
+dra: all
+	@B=$(B) tests/upstream/dra.sh $(DRA)
+
 .PHONY: kai
 ##judges kai: compare with KAI-Scheduler's NUMA plugin and exporter (Go; KAI=DIR, a checkout)
 kai: all

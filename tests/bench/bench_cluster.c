@@ -105,7 +105,7 @@ static void bench_judge(struct node_state *node, const char *name, const char *t
 {
 	struct node_admission admission;
 	struct pod_request pod;
-	struct admission a;
+	struct kubelet_verdict v;
 	double start;
 	unsigned n = 0;
 
@@ -113,7 +113,7 @@ static void bench_judge(struct node_state *node, const char *name, const char *t
 	node_admission_init(&admission, node);
 	start = cpu_ms();
 	for (; n % 64 != 0 || cpu_ms() - start < 300; n++)
-		node_admission_judge(&admission, &pod, &a);
+		node_admission_judge(&admission, &pod, &v);
 	report(name, cpu_ms() - start, n, goal_ns);
 	node_admission_release(&admission);
 	pod_request_release(&pod);

@@ -73,7 +73,7 @@ static void make_node(struct node_state *node)
 	s->memory_manager = MEMORY_MANAGER_STATIC;
 	s->topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
 	s->topology.scope = TOPOLOGY_SCOPE_CONTAINER;
-	s->reserved_cpu_known = true;
+	s->reserved_known = true;
 	s->kube_reserved_cpu = QTY_UNIT;
 	node->allocations.cpus_known = node->allocations.memory_known = true;
 	node->allocations.devices_known = node->allocations.registered_known = true;

@@ -72,6 +72,7 @@ check manuals manuals
 check "rpm spec" spec
 check "GitHub workflows" workflows
 check "licence lines" spdx
+check "one version" packaging/version.sh
 check "file lengths" lengths
 check "make help" help
 check "modules say what they do" map

@@ -17,7 +17,6 @@ canvas_style_sgr make_pictures draws with the terminal's colours
 frontier_find tests look amounts up as a reader of the annotation does, and compare the table with fit_required()
 grpc_channel_new_connected the fuzz target communicates over a pair of sockets
 kubelet_places_list a test compares the table with that of doc/kubelet-settings.md
-log_set_sink tests check the log lines
 END
 
 find agent cli cluster common scoring -name '*.c' | sort >"$work/sources"

@@ -24,13 +24,16 @@ trap 'exit 1' INT TERM
 prepare_keep
 echo "building the programs of tests/upstream" >&2
 built=0
-{ tests/upstream/build.sh controlplane kubectl managers scheduler && tests/upstream/build_module.sh helm tool; } || built=$?
+silently() { "$@" >"$work/step" 2>&1; }
+build() { tests/upstream/build.sh controlplane kubectl managers scheduler && tests/upstream/build_module.sh helm tool; }
+progress "building the programs of tests/upstream" silently build || built=$?
+[ $built -eq 0 ] || cat "$work/step"
 case $built in 0) ;; 77) exit 0 ;; *) exit 1 ;; esac
 export UPSTREAM_BUILT=1
 prepare_world
 
 # quietly COMMAND...: a step whose output matters only if the step fails
-quietly() { "$@" >"$work/step" 2>&1 || { cat "$work/step" >&2 && echo "demo: failed: $*" >&2 && exit 1; }; }
+quietly() { progress "$*" silently "$@" || { cat "$work/step" >&2 && echo "demo: failed: $*" >&2 && exit 1; }; }
 create() { quietly kubectl create -f <(guaranteed "$1" "$2"); }
 unscheduled() { kubectl get pod "$1" -o 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}' | grep -F "$2"; }
 
@@ -92,4 +95,4 @@ that "plan finds a pod to move, so that a kubelet admits wide-0" '^full: 1 of 1 
 run kubectl numa show worker-1
 that "show draws the node" '^node +worker-1'
 kubectl get noderesourcetopologies,nodes,pods -A -o json >"$keep/cluster.json"
-try_next "the commands of README.md with your own cluster's kubeconfig"
+try_next "the commands of doc/questions.md with your own cluster's kubeconfig"

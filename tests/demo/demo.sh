@@ -105,4 +105,4 @@ run "$B/kubectl-numa" show worker-1 --from "$work/cluster"
 that "show draws the node" '^node +worker-1'
 
 cp "$work/cluster/"* "$keep"
-try_next "the commands of README.md with your own cluster's kubeconfig, or with Go installed 'make demo CLUSTER=1' for a real control plane"
+try_next "the commands of doc/questions.md with your own cluster's kubeconfig, or with Go installed 'make demo CLUSTER=1' for a real control plane"

@@ -16,6 +16,26 @@ run() {
 	sed 's/\x1b\[[0-9;]*m//g' "$work/printed" >"$work/out"
 	[ $got -eq "$want" ] || { echo "demo: the last command ended with $got instead of $want" >&2 && exit 1; }
 }
+# progress TEXT COMMAND...: run the command. If standard error is a terminal, it shows the text and the seconds until the command ends
+progress() {
+	local text=$1 ticker='' status=0 start=$SECONDS
+	shift
+	if [ -t 2 ]; then
+		# ends by itself if the command ends the script
+		while kill -0 $$ 2>/dev/null; do
+			printf '\r\033[K%.60s, %d s' "$text" $((SECONDS - start))
+			sleep 1
+		done >&2 &
+		ticker=$!
+	fi
+	"$@" || status=$?
+	if [ -n "$ticker" ]; then
+		kill "$ticker" 2>/dev/null || :
+		wait "$ticker" 2>/dev/null || :
+		printf '\r\033[K' >&2
+	fi
+	return $status
+}
 # that STATEMENT PATTERN: print the statement, which is true if a line of the last output matches the extended regular expression
 that() {
 	grep -qE -- "$2" "$work/out" || { echo "demo: not true: $1" >&2 && exit 1; }

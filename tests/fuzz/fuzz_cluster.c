@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "cluster/extender/verbs.h"
+#include "cluster/extender/api_v1.h"
 #include "common/cleanup.h"
 #include "common/io/json.h"
 #include "common/log.h"
@@ -20,7 +20,7 @@
 #define OPERATIONS_MAX 100u /* further operations of an input are ignored */
 
 static const struct cluster_config cluster_config = {
-	.assume_ms = 60000, .rejection_ms = 30000, .namespace_assumed_max = 4};
+	.assume_ms = 60000, .rejection_ms = 30000, .namespace_assumed_max = 4, .keep_constraints = true};
 
 #define LISTED 1u /* the resourceVersion of each list */
 
@@ -157,6 +157,46 @@ static void ask_prioritize(struct run *run, const struct verb_config *config, st
 	verb_answer_release(&a, &run->cluster);
 }
 
+static void parse_v1(const struct strbuf *text, struct extender_args *ret)
+{
+	struct err err = {""};
+
+	*ret = (struct extender_args){0};
+	fuzz_require(extender_v1_parse(text->text, text->len, V1_NODES | V1_CHOICE, ret, &err) == 0);
+}
+
+/* /v1/choose returns nodes that pass /v1/admit: if nodes with an unknown verdict do not pass, as many as the limit allows. */
+static void ask_v1(struct run *run, const struct verb_config *config, const struct strbuf *text)
+{
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+	struct verb_answer chosen = {0}, admitted = {0};
+	CLEANUP(extender_args_release) struct extender_args args = {0};
+	size_t limit;
+
+	parse_v1(text, &args);
+	extender_admit(&run->verdicts, config, &args, run->now_ms, &admitted);
+	fuzz_require(v1_admit_print(&args, &admitted, &reply) == 0 && !admitted.counts.assumed_node);
+	check_cache(run);
+	extender_args_release(&args);
+	parse_v1(text, &args);
+	limit = args.limit;
+	extender_choose(&run->verdicts, config, &args, run->now_ms, &chosen);
+	fuzz_require(v1_choose_print(&args, &chosen, &reply) == 0 && chosen.n_chosen <= limit);
+	fuzz_require(chosen.passes_all == admitted.passes_all);
+	for (size_t i = 0; i < chosen.n_chosen && !args.all_nodes; i++)
+		fuzz_require(!admitted.failures[chosen.chosen[i]].reason);
+	if (!config->pass_unknown && !args.assume && !args.all_nodes && !chosen.passes_all)
+		fuzz_require(chosen.n_chosen ==
+			     (admitted.counts.n_passing < limit ? admitted.counts.n_passing : limit));
+	check_assumed(run, &args.pod, &chosen);
+	check_cache(run);
+	verb_answer_release(&admitted, &run->cluster);
+	verb_answer_release(&chosen, &run->cluster);
+	if (config->all)
+		extender_forget(&run->cluster, &args.pod);
+	fuzz_require(!config->all || !find_assumed(&run->cluster, args.pod.uid));
+}
+
 /* Each victim is a pod of the node with a lower priority, or a victim of the request. */
 static void check_victims(const struct cluster *cluster, const struct extender_victims *v, int32_t priority)
 {
@@ -202,7 +242,7 @@ static void ask_preempt(struct run *run, const struct verb_config *config, const
 		     json_parse(reply.text, reply.len, &doc, NULL) == 0);
 }
 
-/* Sends the three requests for a pod of the input. */
+/* Sends all requests for a pod of the input. */
 static void ask(struct run *run)
 {
 	CLEANUP(strbuf_release) struct strbuf pod = STRBUF_INIT(OBJECT_MAX);
@@ -236,6 +276,13 @@ static void ask(struct run *run)
 	if (how & 32)
 		ask_preempt(run, &config, pod.text);
 	check_cache(run);
+	strbuf_reset(&text);
+	strbuf_addf(&text, "{\"pod\":%s,\"limit\":%u,\"assume\":%s", pod.text, 1u + how % 3,
+		how & 64 ? "true" : "false");
+	if (how & 128)
+		strbuf_addf(&text, ",\"nodeNames\":[\"%s\",\"%s\"]", names[0], names[1]);
+	strbuf_addch(&text, '}');
+	ask_v1(run, &config, &text);
 }
 
 /* ---- operations */

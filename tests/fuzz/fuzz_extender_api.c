@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes the parsers of ExtenderArgs and ExtenderPreemptionArgs. The printed results must be JSON with the same nodes in the same
+ * Fuzzes the parsers of ExtenderArgs, ExtenderPreemptionArgs and requests of /v1. The printed results must be JSON with the same nodes in the same
  * order.
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "cluster/extender/extender_api.h"
+#include "cluster/extender/api_v1.h"
 #include "common/cleanup.h"
 #include "common/io/json.h"
 
@@ -61,6 +61,40 @@ static void check_args(const struct extender_args *a)
 		     json_parse(out.text, out.len, &reply, NULL) == 0 && reply.n_items == a->n_names);
 }
 
+static void check_v1(const struct extender_args *a)
+{
+	CLEANUP(freep) struct extender_failure *failures = calloc(a->n_names + 1, sizeof(*failures));
+	CLEANUP(freep) size_t *chosen = calloc(a->n_names + 1, sizeof(*chosen));
+	struct verb_answer answer = {.failures = failures,
+		.chosen = chosen,
+		.n_chosen = a->n_names,
+		.counts = {.n_nodes = a->n_names}};
+
+	fuzz_require(failures && chosen);
+	check_pod(&a->pod);
+	fuzz_require(*a->pod.uid && a->limit >= 1 && a->limit <= CHOOSE_LIMIT_MAX && !a->nodes);
+	fuzz_require(!a->all_nodes || a->n_names == 0);
+	for (size_t i = 0; i < a->n_names; i++) {
+		chosen[i] = i;
+		failures[i].reason = i % 2 ? NULL : a->names[i];
+	}
+	for (size_t passing = 0; passing < 2; passing++) {
+		CLEANUP(strbuf_release) struct strbuf choice = STRBUF_INIT(REPLY_MAX);
+		CLEANUP(strbuf_release) struct strbuf admission = STRBUF_INIT(REPLY_MAX);
+		CLEANUP(doc_release) struct doc chooses = DOC_INIT;
+		CLEANUP(doc_release) struct doc admits = DOC_INIT;
+		size_t n = a->n_names / 2;
+
+		answer.counts.n_passing = passing ? n : 0;
+		fuzz_require(v1_choose_print(a, &answer, &choice) == 0 &&
+			     json_parse(choice.text, choice.len, &chooses, NULL) == 0);
+		fuzz_require(v1_admit_print(a, &answer, &admission) == 0 &&
+			     json_parse(admission.text, admission.len, &admits, NULL) == 0);
+		fuzz_require(doc_get(&chooses, "nodeNames")->n_items == a->n_names);
+		fuzz_require(doc_get(&admits, "nodeNames")->n_items == n);
+	}
+}
+
 static void check_preemption(const struct extender_preemption *p)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX);
@@ -79,7 +113,7 @@ static void check_preemption(const struct extender_preemption *p)
 void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(extender_preemption_release) struct extender_preemption preemption = {.items = NULL};
-	CLEANUP(extender_args_release) struct extender_args args = {.names = NULL};
+	CLEANUP(extender_args_release) struct extender_args args = {.names = NULL}, v1 = {.names = NULL};
 	/* The text is not followed by a NUL byte. */
 	CLEANUP(freep) char *text = malloc(size > 0 ? size : 1);
 	struct err err = {""};
@@ -88,6 +122,10 @@ void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	if (extender_args_parse(text, size, &args, &err) == 0)
 		check_args(&args);
+	else
+		fuzz_check_line(err.text);
+	if (extender_v1_parse(text, size, V1_NODES | V1_CHOICE, &v1, &err) == 0)
+		check_v1(&v1);
 	else
 		fuzz_check_line(err.text);
 	if (extender_preemption_parse(text, size, &preemption, &err) == 0)

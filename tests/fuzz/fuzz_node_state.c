@@ -75,7 +75,7 @@ static void ask(const struct node_state *state)
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	CLEANUP(pod_request_release) struct pod_request pod = {0};
 	enum kubelet_answer before = KUBELET_UNKNOWN;
-	struct admission answer;
+	struct kubelet_verdict answer;
 
 	add_container(state, CONTAINER_INIT, &pod);
 	add_container(state, CONTAINER_APP, &pod);
@@ -84,7 +84,7 @@ static void ask(const struct node_state *state)
 		admission.work_limit = limit;
 		node_admission_judge(&admission, &pod, &answer);
 		fuzz_require(before == KUBELET_UNKNOWN || before == answer.answer);
-		fuzz_require(!answer.managers.beyond_limit || answer.answer == KUBELET_UNKNOWN);
+		fuzz_require(!answer.beyond_limit || answer.answer == KUBELET_UNKNOWN);
 		before = answer.answer;
 	}
 }

@@ -134,7 +134,7 @@ static void ask(const struct cluster_node *node)
 {
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct pod_template pod = {0};
-	struct admission answer;
+	struct kubelet_verdict answer;
 
 	if (node->basis == CLUSTER_UNKNOWN)
 		return;
@@ -142,7 +142,7 @@ static void ask(const struct cluster_node *node)
 	node_admission_init(&admission, &node->state);
 	admission.work_limit = 1 << 20;
 	node_admission_judge(&admission, &pod.pod, &answer);
-	fuzz_require(!answer.managers.beyond_limit || answer.answer == KUBELET_UNKNOWN);
+	fuzz_require(!answer.beyond_limit || answer.answer == KUBELET_UNKNOWN);
 	pod_request_release(&pod.pod);
 }
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # What manifests.sh asks of the chart's values: each is in values.yaml and in the schema, and changes what is rendered. The
-# values that differ from the default are in values-all.yaml; values-off.yaml and values-other.yaml have those that would hide
+# values that differ from the default are in values-all.yaml; values-off.yaml, values-other.yaml and values-extender.yaml have those that would hide
 # others there. Sourced.
 # shellcheck disable=SC2034,SC2154 # manifests.sh stops the registry, and has helm, chart, manifests, work and objects
 
@@ -39,7 +39,7 @@ changes() {
 }
 each_value() {
 	local path what name set
-	for what in all off other; do
+	for what in all off other extender; do
 		to_json tests/install/values-$what.yaml >"$work/$what.json"
 		render -f tests/install/values-$what.yaml >"$work/$what.yaml" || exit 1
 	done
@@ -50,7 +50,7 @@ each_value() {
 		jq -e --argjson path "$path" 'getpath($path[:-1]) | has($path[-1])' "$work/default.json" >/dev/null ||
 			check "value $name is in values.yaml" false
 		what=
-		for set in all off other; do
+		for set in all off other extender; do
 			# shellcheck disable=SC2016 # jq's variable
 			! jq -e --argjson path "$path" 'getpath($path[:-1]) | type == "object" and has($path[-1])' "$work/$set.json" >/dev/null || what=${what:-$set}
 		done
@@ -78,6 +78,12 @@ own_names() {
 			| length >= 7 and all(. as $one | [.of[] | select(. as $labels
 				| $one.selector | to_entries | all($labels[.key] == .value))] | length == 1)' "$work/stored.json"
 }
+# without_agents: the extender, and nothing of the agents
+without_agents() {
+	takes_chart -f tests/install/values-extender.yaml && plain |
+		jq -e 'any(.[]; .kind == "Deployment") and all(.[]; .kind != "DaemonSet" and (.kind == "ServiceAccount" and .metadata.name == "nrtd" | not)
+			and (.metadata.name | endswith("-own-node") | not))'
+}
 monitors=(podMonitor serviceMonitor)
 extender_monitored() {
 	local monitor
@@ -85,7 +91,7 @@ extender_monitored() {
 		takes_chart --set extender.enabled=true --set "$monitor.enabled=true" && plain |
 			jq -e '[.[] | select(.kind == "PodMonitor" or .kind == "ServiceMonitor")] | length == 2 and (map(.spec
 				| (.podMetricsEndpoints // .endpoints)[0]
-				| select(.scheme == "https" and .tlsConfig.serverName == "nrtd-extender.nrtd.svc")) | length == 1)' || return 1
+				| select(.scheme == "https" and .tlsConfig.serverName == "nrtd-extender.nrtd.svc" and .relabelings == null)) | length == 1)' || return 1
 	done
 }
 agents_monitored() {
@@ -99,7 +105,9 @@ agents_monitored() {
 }
 # nothing_silent: values that would render nothing are refused
 nothing_silent() {
-	refused "numaAware.enabled requires extender.enabled" render --set numaAware.enabled=true &&
+	refused "nothing would be installed" render --set agent.enabled=false &&
+		refused "require agent.enabled" render --set agent.enabled=false,extender.enabled=true,podMonitor.enabled=true &&
+		refused "numaAware.enabled requires extender.enabled" render --set numaAware.enabled=true &&
 		refused "extender.certManager.enabled requires extender.enabled" render --set extender.certManager.enabled=true &&
 		refused "issuerRef requires extender.certManager.enabled" render --set extender.enabled=true,extender.certManager.issuerRef.name=x &&
 		refused "Enable only one" render --set podMonitor.enabled=true,serviceMonitor.enabled=true &&

@@ -283,7 +283,7 @@ removed() {
 		case "${command[*]}" in "delete -k"*) command+=(--wait=false) ;; esac
 		kubectl "${command[@]}" || return 1
 	done < <(sed -n '/^## Uninstalling from a cluster/,$s/^    kubectl //p' doc/install.md)
-	[ $n -eq 3 ] && get noderesourcetopologies | jq -e '.items == []' && get nodes |
+	[ $n -eq 7 ] && get noderesourcetopologies | jq -e '.items == []' && get nodes |
 		jq -e '[.items[].metadata.annotations // {} | keys[] | select(startswith("nrtd.dev/"))] == []' &&
 		! kubectl get daemonset nrtd -n nrtd && ! kubectl get clusterrole nrtd
 }

@@ -71,12 +71,6 @@ lint() {
 	grep -vE '^(walk.go:|==> Linting|\[INFO\] Chart.yaml: icon is recommended|$)' "$work/lint"
 	grep -q '^1 chart(s) linted, 0 chart(s) failed' "$work/lint" && ! grep -E 'WARNING|ERROR' "$work/lint"
 }
-versions() {
-	local version
-	version=$(sed -n 's/^VERSION := //p' Makefile)
-	grep -qx "  newTag: $version" $manifests/extender/kustomization.yaml && grep -qx "version: $version" $chart/Chart.yaml && grep -qx "appVersion: $version" $chart/Chart.yaml &&
-		grep -qx "  newTag: $version" $manifests/kustomization.yaml
-}
 
 # takes FILE|-k FOLDER: the server would take them all; what it would store is in $work/stored.json
 takes() { kubectl apply --dry-run=server -o json "$@" >"$work/stored.json"; }
@@ -105,7 +99,7 @@ another_namespace() {
 		sed -n "$guide{/^    apiVersion/,/^\$/s/^    //p}" doc/install.md >"$work/other/overlay/kustomization.yaml" &&
 		(cd "$work/other" && eval "$(sed -n "$guide s/^    sed /sed /p" "$OLDPWD/doc/install.md")") &&
 		kubectl apply -f <(echo '{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "numa"}}') && takes -k "$work/other/overlay" &&
-		jq -e "[$objects]"' | length == 27 and ([.[] | .metadata.namespace, (.subjects // [])[].namespace | select(. != null)] | unique == ["numa"])
+		jq -e "[$objects]"' | length == 32 and ([.[] | .metadata.namespace, (.subjects // [])[].namespace | select(. != null)] | unique == ["numa"])
 			and ([.. | strings | select(test("nrtd\\.svc|Namespace: nrtd|=nrtd/|serviceaccount:nrtd"))] == [])' "$work/stored.json"
 }
 # prefixed: with other names too the binding names its policy, also where kustomize does not know that by itself
@@ -211,8 +205,8 @@ same_extender() {
 			elif type == "array" then map(select((type == "object" and .name == "POD_NAMESPACE") | not)) else . end)' |
 			sed "s/endsWith(':nrtd-extender')/endsWith(':nrtd:nrtd-extender')/" >"$work/$(basename $part).json" || return 1
 	done
-	takes_chart && plain >"$work/chart.json" &&
-		takes_chart --kube-version "$release" --set extender.enabled=true --set numaAware.enabled=true && plain >"$work/more.json" &&
+	takes_chart --set image.repository=registry.example/nrtd && plain >"$work/chart.json" &&
+		takes_chart --kube-version "$release" --set image.repository=registry.example/nrtd --set extender.enabled=true --set numaAware.enabled=true && plain >"$work/more.json" &&
 		jq -S -s '[.[0][] as $o | select(.[1] | any(.kind == $o.kind and .metadata.name == $o.metadata.name) | not) | $o]
 			| sort_by(.kind, .metadata.namespace, .metadata.name)' "$work/more.json" "$work/chart.json" | jq -S "$filter" >"$work/added.json" &&
 		jq -S -s 'add | sort_by(.kind, .metadata.namespace, .metadata.name)' "$work/extender.json" "$work/scheduler.json" >"$work/base.json" &&
@@ -248,6 +242,14 @@ scheduler_version() {
 		takes -k "$work/versioned/packaging/kubernetes/extender/scheduler" &&
 		jq -e --arg release "$release" "$objects"' | select(.kind == "Deployment") | .spec.template.spec.containers[0].image == "registry.k8s.io/kube-scheduler:v" + $release' \
 			"$work/stored.json"
+}
+# registry_everywhere: after the guide's commands each image of nrtd is the registry's
+registry_everywhere() {
+	local folder
+	for folder in "" /extender; do
+		kubectl kustomize "$work/versioned/packaging/kubernetes$folder" >"$work/images" || return 1
+		grep -q ' image: registry.example/nrtd:' "$work/images" && ! grep ' image: ' "$work/images" | grep -v 'registry.example/nrtd:' || return 1
+	done
 }
 # can ALLOWED VERB GROUP RESOURCE [NAMESPACE [NAME]]: whether $user, by default the extender's service account, may do this
 can() {
@@ -329,10 +331,21 @@ make_certificates() {
 		-keyout "$work/tls/tls.key" -out "$work/tls/tls.crt" && cp "$work/tls/tls.key" "$work/tls/client.key" &&
 		cp "$work/tls/tls.crt" "$work/tls/client.crt" && cp "$work/tls/tls.crt" "$work/tls/ca.crt"
 }
-chart_scheduler() { # with the chart's configuration too
-	render -f tests/install/values-all.yaml >"$work/chart.yaml" && takes -f "$work/chart.yaml" &&
+# chart_scheduler ARGUMENT...: with the chart's configuration for these values too
+chart_scheduler() {
+	takes_chart "$@" &&
 		jq -r "$objects"' | select(.kind == "ConfigMap") | .data["config.yaml"] // empty' "$work/stored.json" >"$work/config.yaml" &&
-		grep -q 'percentageOfNodesToScore: 40' "$work/config.yaml" && scheduler_takes "$work/config.yaml"
+		scheduler_takes "$work/config.yaml"
+}
+# chart_schedulers: all nodes are sent only if the extender makes no nominations
+chart_schedulers() {
+	local -a second=(--set "extender.enabled=true,numaAware.enabled=true")
+	local setting
+	chart_scheduler "${second[@]}" && ! grep percentageOfNodesToScore "$work/config.yaml" || return 1
+	for setting in nominate=off answer=all strategy=Volcano; do
+		chart_scheduler "${second[@]}" --set-string "extender.$setting" && grep -x 'percentageOfNodesToScore: 100' "$work/config.yaml" || return 1
+	done
+	chart_scheduler -f tests/install/values-all.yaml
 }
 # ask_extender [OPTION...]: the status of its answer about a pod
 ask_extender() {
@@ -367,7 +380,6 @@ misspelt() {
 gone() { refused "not found" kubectl get daemonset nrtd -n tools && refused "not found" kubectl get clusterrole nrtd; }
 
 prepare
-check "one version in the Makefile, the chart and the kustomization" versions
 check "helm lint" lint
 check "helm lint with every value changed" lint -f tests/install/values-all.yaml
 check "the namespace is made" kubectl apply -f $manifests/namespace.yaml
@@ -379,8 +391,6 @@ check "kai.yaml, as a trial" takes -f $manifests/kai.yaml
 check "rbac-users.yaml: one role reads, the other patches Nodes and evicts" users_rights
 check "the chart makes the same objects" same_objects
 check "and the same definition" same_crd
-check "the guide's overlay puts all into another namespace" another_namespace
-check "and with a prefix the policy is bound" prefixed
 check "the guide's patch gives the pod an SELinux type" selinux_type
 for kind in podmonitors servicemonitors prometheusrules; do
 	check "Prometheus Operator's definition of $kind" kubectl apply --server-side -f "$definitions/monitoring.coreos.com_$kind.yaml"
@@ -390,9 +400,12 @@ for kind in certificates issuers clusterissuers; do
 	check "cert-manager's definition of $kind" kubectl apply --server-side -f "$issuing/cert-manager.io_$kind.yaml"
 	established $kind.cert-manager.io
 done
+check "the guide's overlay puts all into another namespace" another_namespace
+check "and with a prefix the policy is bound" prefixed
 check "the extender: kubectl apply -k $manifests/extender, as a trial" takes -k $manifests/extender
 check "the second scheduler, as a trial" takes -k $manifests/extender/scheduler
 check "its image has the cluster's version, by the guide" scheduler_version
+check "the other images come from the registry, by the guide" registry_everywhere
 check "the certificates, and the chart makes the same" same_certificates
 check "the chart makes the same objects of both" same_extender
 check "the policies for pods of other schedulers, and the chart makes the same" same_policies
@@ -404,7 +417,7 @@ check "and of that status only the nomination of pods without a node" nominates_
 check "certificates" make_certificates
 check "kube-scheduler takes the second one's configuration" scheduler_takes $manifests/extender/scheduler/config.yaml
 check "and that for the cluster's own" scheduler_takes $manifests/extender/own-scheduler.yaml
-check "and the chart's" chart_scheduler
+check "and the chart's" chart_schedulers
 check "but not a misspelt one" misspelt
 check "the schema refuses whatever it does not name" strict
 check "values that would render nothing are refused" nothing_silent
@@ -421,6 +434,7 @@ check "and with the others" takes_chart -f tests/install/values-other.yaml
 check "nrtd takes the arguments that the chart gives it" nrtd_takes_them
 check "a release of another name" other_name
 check "names of one's own" own_names
+check "the extender without agents" without_agents
 check "make chart" packed
 if command -v docker-registry >/dev/null; then
 	check "helm push and pull, by a registry" pushed

@@ -10,6 +10,8 @@ packages=$work/$kind
 . tests/lib/checks.sh
 programs=build/upstream
 node="node-a"
+# shellcheck disable=SC2034 # the scripts'
+version=$(sed -n 's/^VERSION := //p' Makefile)
 machine=nrtd-install-$$
 nspawn=
 leader=

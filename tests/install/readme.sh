@@ -58,7 +58,7 @@ machine() {
 }
 
 # ---- the cluster: kubectl and helm of tests/upstream
-image() { [ "$(kubectl get daemonset nrtd -n nrtd -o 'jsonpath={.spec.template.spec.containers[0].image}')" = registry.example/nrtd:0.1.0 ]; }
+image() { [ "$(kubectl get daemonset nrtd -n nrtd -o 'jsonpath={.spec.template.spec.containers[0].image}')" = "registry.example/nrtd:$(sed -n 's/^VERSION := //p' Makefile)" ]; }
 crd() { kubectl wait --for condition=established --timeout 60s crd/noderesourcetopologies.topology.node.k8s.io; }
 start() { tests/upstream/cluster.sh start "$work/cluster" -nodes worker-1 -manifests "" -scheduler "" -agent tests/agent; }
 again() { tests/upstream/cluster.sh stop "$work/cluster" && rm -rf "$work/cluster" && start; }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # make release-test: what `make release` makes, twice: from clones in different folders, a while apart, under another umask,
 # language and time zone. Each file has to be the same. Then what doc/release.md says is done with it: the checksums are signed
-# and verified by minisign, the image goes to a registry on the loopback, krew reads the manifest and installs the plugin
-# from an archive, which then runs. ARCHS: only these. krew takes a file in place of the address, and kubectl is a stand-in
+# and verified by minisign, the image goes to a registry on the loopback, every kind of package is installed
+# (release_installs.sh), krew reads the manifest and installs the plugin from an archive, which then runs. ARCHS: only these. krew takes a file in place of the address, and kubectl is a stand-in
 # that prints recorded objects; a real kubectl with the plugin is in tests/upstream/kubectl_numa.sh.
 set -u
 export LC_ALL=C
@@ -117,12 +117,13 @@ release="$work/a/build/release"
 second=$work/b/elsewhere/build/release
 
 check "a release is made for $archs" build . "$work/a"
-[ "$failed" -eq 0 ] || { tally && exit; }
+[ "$failed" -eq 0 ] || { tally || exit; }
 check "it has all that doc/release.md lists" complete
 check "its checksums are right" sums
 check "its bills of materials name the libraries" bills
 check "its checksums are signed and verified" signed
 check "its image goes to a registry" pushed
+check "what was built is installed" tests/install/release_installs.sh "$release"
 check "krew takes the manifest" validated
 check "but not another archive" krew_refuses
 for arch in $archs; do

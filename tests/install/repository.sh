@@ -7,6 +7,8 @@
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
+version=$(sed -n 's/^VERSION := //p' Makefile) # which doc/operate.md goes back to
+next=${version%.*}.$((${version##*.} + 1))
 work=$(mktemp -d)
 server=
 clean_up() {
@@ -78,34 +80,34 @@ follow() {
 	[ "$(wc -l <<<"$commands")" -ge 2 ] && inside sh -ec "$commands" # in one go
 }
 version_is() { [ "$(inside cat /opt/nrtd-version)" = "$1" ]; }
-installs() { follow && version_is 0.1.0; }
+installs() { follow && version_is "$version"; }
 upgrades() {
 	case $subject in
 	apt) inside sh -ec 'apt-get update && apt-get install -y nrtd' ;;
 	dnf) inside dnf upgrade -y --refresh nrtd ;;
 	zypper) inside sh -ec 'zypper --non-interactive refresh && zypper --non-interactive update nrtd' ;;
 	esac
-	version_is 0.2.0
+	version_is "$next"
 }
-# goes_back: by doc/production.md's commands
+# goes_back: by doc/operate.md's commands
 # shellcheck disable=SC2016 # the documents' backquotes
 goes_back() {
 	case $subject in
-	apt) inside sh -ec "$(grep -o '`apt-get install --allow-downgrades [^`]*' doc/production.md | tr -d '\`') -y" ;;
-	dnf) inside sh -ec "$(grep -o '`dnf downgrade [^`]*' doc/production.md | tr -d '\`') -y" ;;
-	zypper) inside zypper --non-interactive install --oldpackage nrtd=0.1.0 ;;
+	apt) inside sh -ec "$(grep -o '`apt-get install --allow-downgrades [^`]*' doc/operate.md | tr -d '\`') -y" ;;
+	dnf) inside sh -ec "$(grep -o '`dnf downgrade [^`]*' doc/operate.md | tr -d '\`') -y" ;;
+	zypper) inside zypper --non-interactive install --oldpackage "nrtd=$version" ;;
 	esac
-	version_is 0.1.0
+	version_is "$version"
 }
 # forget: what the manager keeps of the repository
 forget() { inside sh -c 'rm -rf /var/lib/apt/lists/127* /var/cache/dnf /var/cache/libdnf5 /var/cache/zypp/*; apt-get clean'; }
 refuses() { # the next release, as it is now on the server
 	forget
 	case $subject in
-	apt) ! inside sh -ec 'apt-get update -o APT::Update::Error-Mode=any && apt-get install -y nrtd=0.2.0-1' ;;
-	dnf) ! inside dnf install -y --refresh nrtd-0.2.0 ;;
+	apt) ! inside sh -ec "apt-get update -o APT::Update::Error-Mode=any && apt-get install -y nrtd=$next-1" ;;
+	dnf) ! inside dnf install -y --refresh "nrtd-$next" ;;
 	zypper) ! inside sh -ec 'zypper --non-interactive refresh && zypper --non-interactive update nrtd' ;;
-	esac && version_is 0.1.0
+	esac && version_is "$version"
 }
 spoil() { # WHAT
 	cp -r "$work/www" "$work/right" || return 1
@@ -115,7 +117,7 @@ spoil() { # WHAT
 			for primary in "$work"/www/rpm/repodata/*-primary.xml.gz; do { gzip -dc "$primary" | sed 's/size package="/&1/' | gzip -n >"$primary.new"; } && mv "$primary.new" "$primary"; done
 		;;
 	signed) echo >>"$work/www/apt/InRelease" && sed -i 's/^Label: nrtd/Label: other/' "$work/www/apt/InRelease" && echo '<!-- -->' >>"$work/www/rpm/repodata/repomd.xml" ;;
-	package) for package in "$work"/www/apt/nrtd_0.2.0* "$work"/www/rpm/nrtd-0.2.0*; do printf x | dd of="$package" bs=1 seek=700 conv=notrunc; done ;;
+	package) for package in "$work"/www/apt/nrtd_"$next"* "$work"/www/rpm/nrtd-"$next"*; do printf x | dd of="$package" bs=1 seek=700 conv=notrunc; done ;;
 	esac
 }
 restore() { rm -rf "${work:?}/www/"* && cp -r "$work"/right/* "$work/www/" && rm -rf "$work/right"; }
@@ -129,8 +131,8 @@ mkdir -m 700 "$work/keys"
 chmod a+rx "$work"
 check "a key is made" make_key "nrtd packages"
 check "another one" make_key other
-check "a release" stand_in "$work/first" 0.1.0
-check "the next one" stand_in "$work/second" 0.2.0
+check "a release" stand_in "$work/first" "$version"
+check "the next one" stand_in "$work/second" "$next"
 check "the repositories are the same bytes from the same packages" reproducible
 for subject in apt dnf zypper; do
 	rm -rf "$work/www"

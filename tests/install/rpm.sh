@@ -38,12 +38,12 @@ same() {
 # built_newer: the next release, which has another line in its settings
 built_newer() {
 	local top="$work/a folder of its own"
-	sed -i 's/^\(Release: *\)1%/\12%/; s/ - 0\.1\.0-1$/ - 0.1.0-2/' "$top/packaging/nrtd.spec" &&
+	sed -i "s/^\(Release: *\)1%/\12%/; s/ - $version-1\$/ - $version-2/" "$top/packaging/nrtd.spec" &&
 		echo '#NRTD_NEW=' >>"$top/packaging/nrtd.default" &&
 		git -C "$top" -c user.name=nrtd -c user.email=nrtd@localhost commit -qam "the next release" && built "$work/newer" "$top" &&
-		cp "$work"/newer/{nrtd,nrtd-extender}-0.1.0-2."$(uname -m)".rpm "$work"/newer/kubectl-numa-0.1.0-2.*.rpm "$packages/"
+		cp "$work"/newer/{nrtd,nrtd-extender}"-$version-2.$(uname -m).rpm" "$work"/newer/kubectl-numa-"$version"-2.*.rpm "$packages/"
 }
-package() { echo "$packages/$1-0.1.0-1.$(uname -m).rpm"; } # package NAME
+package() { echo "$packages/$1-$version-1.$(uname -m).rpm"; } # package NAME
 required() { rpm -qpR "$(package nrtd)" "$(package nrtd-extender)" "$(package kubectl-numa)"; }
 # sonames: the libraries that the packages need, as the loader names them
 sonames() { required | sed -nE 's/^([^ ]+\.so\.[0-9]+)\(\)\(64bit\)$/\1/p' | sort -u; }
@@ -163,7 +163,7 @@ test_upgrade() {
 	uid=$(nrt '{.metadata.uid}')
 	tests/upstream/cluster.sh kill "$work/cluster"
 	check "an upgrade while the API server is away waits for nothing" \
-		within 15000 rpm_inside --upgrade "/srv/nrtd/build/rpm/nrtd-0.1.0-2.$(uname -m).rpm"
+		within 15000 rpm_inside --upgrade "/srv/nrtd/build/rpm/nrtd-$version-2.$(uname -m).rpm"
 	check "the service does" eventually 5 settled activating
 	near tests/upstream/cluster.sh start "$work/cluster" -nodes $node -resume >/dev/null
 	check "it runs as another process" eventually 35 restarted "$pid"
@@ -184,7 +184,7 @@ test_plugin() {
 	plugged
 	check "the extender beside it" literally "$(guide "sudo rpm --install build/rpm/nrtd-extender")"
 	check "an upgrade of both" rpm_inside --upgrade \
-		"/srv/nrtd/build/rpm/nrtd-extender-0.1.0-2.$(uname -m).rpm" "/srv/nrtd/build/rpm/$(basename "$packages"/kubectl-numa-0.1.0-2.*)"
+		"/srv/nrtd/build/rpm/nrtd-extender-$version-2.$(uname -m).rpm" "/srv/nrtd/build/rpm/$(basename "$packages"/kubectl-numa-"$version"-2.*)"
 	check "they are the new release" says rpm_inside -q --queryformat '%{RELEASE}' nrtd-extender kubectl-numa -- 22
 	check "their files are as packaged" silent rpm_inside --verify nrtd-extender kubectl-numa
 	line=$(guide "sudo rpm --erase nrtd-extender" "Uninstalling the service")

@@ -69,10 +69,10 @@ test_install() {
 	check "the guide: ${lines[2]}" literally "${lines[2]}"
 }
 
-# rollout: the loop of doc/production.md, for a host that is there before this node; there is no repository to install from
+# rollout: the loop of doc/operate.md, for a host that is there before this node; there is no repository to install from
 rollout() {
 	printf '%s\n' host-1 $node >"$work/bin/pilot-hosts"
-	sed -n '/^setting=/,/^done/p' doc/production.md | sed 's/sudo apt-get update && sudo apt-get install -y nrtd curl/true/' >"$work/bin/rollout"
+	sed -n '/^setting=/,/^done/p' doc/operate.md | sed 's/sudo apt-get update && sudo apt-get install -y nrtd curl/true/' >"$work/bin/rollout"
 	# shellcheck disable=SC2016 # the script expands it
 	printf '%s\n' '#!/bin/bash' '[ "$2" = host-1 ] || exec /bin/bash -c "$3"' >"$work/bin/ssh"
 	cp "$(command -v curl)" "$work/bin/" && chmod +x "$work/bin/ssh" &&
@@ -166,7 +166,7 @@ test_plugin() {
 	check "an upgrade of both" literally "sudo apt-get install --reinstall ./build/deb/nrtd-extender_*.deb ./build/deb/kubectl-numa_*.deb"
 	mapfile -t lines < <(guide "sudo apt purge nrtd-extender" "Uninstalling the service")
 	check "the guide: ${lines[0]}" literally "${lines[0]}" y
-	check "their files are gone" says inside sh -c 'find /usr -name "nrtd-extender*" -o -name "*nrtd-extender" -o -name "kubectl*numa*" | grep . || echo none' -- none
+	check "their files are gone" says inside sh -c 'find /usr -path /usr/share/doc/nrtd -prune -o \( -name "nrtd-extender*" -o -name "*nrtd-extender" -o -name "kubectl*numa*" \) -print | grep . || echo none' -- none
 	check "the service was not restarted" says unit MainPID -- "$pid"
 	inside systemctl stop nrtd
 }

@@ -55,7 +55,7 @@ test_running() {
 	check "with the archive's libraries" own_libraries
 	followed
 	first=$(pid)
-	check "installed again under it" literally "sudo nrtd-0.1.0/install.sh"
+	check "installed again under it" literally "sudo nrtd-$version/install.sh"
 	check "it goes on" says pid -- "$first"
 	check "the settings stay" says inside tail -n 1 /etc/default/nrtd -- NRTD_KUBECONFIG=/etc/kubernetes/kubelet.conf
 	check "restarted" literally "sudo systemctl restart nrtd"
@@ -71,7 +71,7 @@ test_removal() {
 		check "the guide: $line" literally "$line"
 	done
 	cleaned
-	inside rm -r /srv/nrtd/nrtd-0.1.0
+	inside rm -r "/srv/nrtd/nrtd-$version"
 	check "nothing is left" silent remains
 	unharmed
 }

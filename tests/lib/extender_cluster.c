@@ -368,12 +368,12 @@ bool extender_cluster_admits(const struct extender_cluster *c, size_t node, cons
 {
 	struct node_admission admission;
 	struct pod_request pod;
-	struct admission a;
+	struct kubelet_verdict v;
 
 	pod_from_text(&pod, text);
 	node_admission_init(&admission, &c->sims[node].state);
-	node_admission_judge(&admission, &pod, &a);
+	node_admission_judge(&admission, &pod, &v);
 	node_admission_release(&admission);
 	pod_request_release(&pod);
-	return a.answer == KUBELET_ADMITS;
+	return v.answer == KUBELET_ADMITS;
 }

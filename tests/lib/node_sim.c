@@ -220,15 +220,15 @@ bool node_sim_begin(struct node_sim *sim, const char *text)
 {
 	struct node_admission admission;
 	struct pod_request pod;
-	struct admission a;
+	struct kubelet_verdict v;
 	bool admitted;
 
 	pod_from_text(&pod, text);
 	node_admission_init(&admission, &sim->state);
-	node_admission_judge(&admission, &pod, &a);
-	admitted = a.answer == KUBELET_ADMITS;
+	node_admission_judge(&admission, &pod, &v);
+	admitted = v.answer == KUBELET_ADMITS;
 	if (admitted) {
-		begin(sim, &admission.kubelet.topology, &pod, &a.managers);
+		begin(sim, &admission.kubelet.topology, &pod, &v);
 		model(&sim->state);
 	}
 	node_admission_release(&admission);

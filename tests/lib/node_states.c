@@ -9,6 +9,7 @@
 #include "common/vec.h"
 #include "scoring/node/node_admission.h"
 #include "scoring/node/node_derive.h"
+#include "scoring/node/node_state_codec.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/test.h"
@@ -41,7 +42,7 @@ static void random_reservations(struct node_state *node, uint64_t *seed)
 	struct settings *s = &node->settings;
 	const struct machine *m = &node->machine;
 
-	s->reserved_cpu_known = !once_in(seed, 6);
+	s->reserved_known = !once_in(seed, 6);
 	s->kube_reserved_cpu = (qty_t)below(seed, 3000) * (QTY_UNIT / 1000);
 	s->system_reserved_cpu = once_in(seed, 2) ? (qty_t)below(seed, 2) * QTY_UNIT : 1;
 	s->kube_reserved_memory = (qty_t)below(seed, 1u << 30) * QTY_UNIT;
@@ -349,8 +350,8 @@ static void assert_same_list(const char *what, const struct resource_list *a, co
 static void assert_same_answer(
 	const char *what, struct node_admission *a, struct node_admission *b, const struct pod_request *pod)
 {
-	struct admission x, y;
-	const struct kubelet_verdict *v = &x.managers, *w = &y.managers;
+	struct kubelet_verdict x, y;
+	const struct kubelet_verdict *v = &x, *w = &y;
 
 	node_admission_judge(a, pod, &x);
 	node_admission_judge(b, pod, &y);
@@ -408,4 +409,24 @@ void node_state_assert_same_verdicts(
 		random_pod(&a->machine, seed, &pod);
 		assert_same_answer(what, &x, &y, &pod);
 	}
+}
+
+char *node_state_print_text(const struct node_state *state)
+{
+	struct strbuf text = STRBUF_INIT(NODE_STATE_TEXT_MAX);
+	char *out;
+
+	assert_int_equal(node_state_print(state, &text), 0);
+	out = strbuf_detach(&text);
+	assert_non_null(out);
+	return out;
+}
+
+void node_state_parse_text(const char *text, struct node_state *ret)
+{
+	struct err err = {""};
+
+	if (node_state_parse(text, ret, &err) < 0)
+		fail_msg("%s\n%s", err.text, text);
+	node_state_complete(ret);
 }

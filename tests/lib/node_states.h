@@ -21,3 +21,9 @@ void node_state_assert_same(const char *what, const struct node_state *a, const 
 /* Ask both about `n` random pods: answer, reason, placements, free amounts and the whole admission are the same. */
 void node_state_assert_same_verdicts(
 	const char *what, const struct node_state *a, const struct node_state *b, size_t n, uint64_t *seed);
+
+/* The state's text, which the caller frees. */
+char *node_state_print_text(const struct node_state *state);
+
+/* Parses and completes the state of a text that is not damaged. */
+void node_state_parse_text(const char *text, struct node_state *ret);

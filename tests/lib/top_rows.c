@@ -72,6 +72,9 @@ void test_top_rows(struct top_row rows[TEST_TOP_ROWS])
 	rows[0].age_s = 119;
 	rows[0].status = copy("Ready");
 	rows[0].label = copy("hpc");
+	rows[0].reserved = copy("0,48");
+	rows[0].shared = copy("0,24-95");
+	rows[0].isolated = copy("");
 	add_reservation(&rows[0], "default/web-0", 540, true);
 	add_reservation(&rows[0], "ml/<train>\n", 7, false);
 	add_row(&rows[1], "node-2", "nrtd", "");
@@ -83,6 +86,10 @@ void test_top_rows(struct top_row rows[TEST_TOP_ROWS])
 	rows[1].age_s = 7199;
 	rows[1].status = copy("NotReady,SchedulingDisabled");
 	rows[1].unusable = true;
+	rows[1].reserved = copy("");
+	rows[1].shared = copy("2-13");
+	rows[1].isolated = copy("12-27");
+	rows[1].isolation = copy("isolated CPUs are in the shared pool: 12-13");
 	add_row(&rows[2], "edge-1", "", "the CPU manager's policy is none: no container gets exclusive CPUs");
 	add_numa(&rows[2], "8/8");
 	rows[2].policy = TOPOLOGY_MANAGER_NONE;

@@ -11,14 +11,20 @@ def amount($unit):
 	elif $unit == "s" then
 		if . >= 172800 then "\(. / 86400 | round_to(0)) d" elif . >= 120 then "\(. / 60 | round_to(0)) min" elif . >= 1 or . == 0 then "\(round_to(1)) s"
 		else "\(. * 1000 | round_to(2)) ms" end
-	elif ($unit | startswith("suffix:")) then "\(round_to(2))\($unit[7:])"
+	elif ($unit | startswith("suffix:")) then "\(round_to(0))\($unit[7:])"
 	elif $unit == "ops" then "\(round_to(2))/s"
 	else round_to(2) end;
 def text($x; $y; $class): "<text x=\"\($x)\" y=\"\($y)\" class=\"\($class)\">\(@html)</text>";
 
-# A round number that is not below any value.
+# The panels with all rows expanded: what a row contains moves all below it down.
+def expanded:
+	reduce .panels[] as $p ({down: 0, list: []}; .down as $down
+		| .list += ([$p, $p.panels[]?] | map(.gridPos.y += $down))
+		| .down += ([$p.panels[]?.gridPos | .y + .h] | max // ($p.gridPos | .y + 1)) - ($p.gridPos.y + 1))
+	| .list;
+# A round number that is not below any value, of counts with a whole half.
 def top($unit): ([.[].values[][1]] | max // 0) as $max
-	| if $max <= 0 then 1 elif $unit == "bytes" then pow(2; $max | log2 | ceil) else pow(10; $max | log10 | floor) as $p | [1, 1.5, 2, 3, 4, 5, 6, 8, 10] | map(. * $p) | map(select(. >= $max))[0] end;
+	| if ($unit | startswith("suffix:")) and $max <= 20 then ([$max / 2 | ceil, 1] | max * 2) elif $max <= 0 then 1 elif $unit == "bytes" then pow(2; $max | log2 | ceil) else pow(10; $max | log10 | floor) as $p | [1, 1.5, 2, 3, 4, 5, 6, 8, 10] | map(. * $p) | map(select(. >= $max))[0] end;
 def graph($x; $y; $w; $h; $unit):
 	top($unit) as $top | ($h - 72) as $high | ($y + 38) as $above | ($x + 62) as $left | ($w - 74) as $wide
 	| ([0, 0.5, 1][] | ($above + $high * (1 - .)) as $at
@@ -32,7 +38,8 @@ def graph($x; $y; $w; $h; $unit):
 	| .shown[] | "<rect x=\"\(.at)\" y=\"\($y + $h - 18)\" width=\"10\" height=\"3\" fill=\"\(.colour)\"/>",
 		(.at as $at | .name | text($at + 14; $y + $h - 13; "legend")));
 
-[.panels[] | .gridPos as $g | .id as $id
+expanded as $panels
+| [$panels[] | .gridPos as $g | .id as $id
 	| ($g.x * cell + 4) as $x | ($g.y * line + 4) as $y | ($g.w * cell - 8) as $w | ($g.h * line - 8) as $h
 	| [$data[] | select(.id == $id).series[] | select(.values != [])] as $series
 	| if .type == "row" then (.title | sub("\\$node"; "node-1") | text($x + 4; $y + 17; "row"))
@@ -41,7 +48,7 @@ def graph($x; $y; $w; $h; $unit):
 		elif .type == "stat" then .fieldConfig.defaults.unit as $unit | ($series[0].values[-1][1] | amount($unit) | text($x + $w / 2; $y + 76; "number"))
 		else .fieldConfig.defaults.unit as $unit | $series | graph($x; $y; $w; $h; $unit) end
 	end] as $body
-| ([.panels[].gridPos | .y + .h] | max * line + 4) as $height
+| ([$panels[].gridPos | .y + .h] | max * line + 4) as $height
 | "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1200\" height=\"\($height)\" viewBox=\"0 0 1200 \($height)\" role=\"img\" font-family=\"Helvetica,Arial,sans-serif\" font-size=\"12\" fill=\"#d8d9da\">",
 	"<title>\(.title | @html)</title>",
 	"<style>.panel{fill:#1f2023;stroke:#2c2e33}.grid{stroke:#33363c}.axis{font-size:10px;text-anchor:end;fill:#9a9ca3}.legend{font-size:11px}.title{font-size:13px;fill:#e6e7e9}.row{font-size:15px;font-weight:bold}.number{font-size:34px;text-anchor:middle;fill:#7eb26d}.none{text-anchor:middle;fill:#777}</style>",

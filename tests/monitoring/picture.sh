@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # picture.sh PROMETHEUS SECONDS DASHBOARD: the dashboard's graphs over the last SECONDS as SVG, from the same queries, for the node
-# node-1. PROMETHEUS is its URL.
+# node-1, with all rows expanded. PROMETHEUS is its URL.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 end=$(date +%s)
 step=$(($2 / 160 + 1))
 # shellcheck disable=SC2016 # Grafana's names
-jq -r '.panels[] | select(.targets) | .id as $id | .targets[] | [$id, .legendFormat, .expr] | join("\t")' "$3" |
+jq -r '.panels[] | ., .panels[]? | select(.targets) | .id as $id | .targets[] | [$id, .legendFormat, .expr] | join("\t")' "$3" |
 	sed 's/\$node/node-1/g; s/\$cluster/.*/g; s/\$__rate_interval/1m/g' >"$work/queries"
 tab=$(printf '\t')
 while IFS=$tab read -r id query; do

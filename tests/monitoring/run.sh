@@ -23,7 +23,7 @@ for program in prometheus jq curl openssl; do
 	command -v $program >/dev/null || skip "$program is not here (packaging/install-deps.sh promtool)"
 done
 # shellcheck disable=SC2086 # words
-$here/build.sh controlplane ${PICTURE:+kubectl}
+$here/build.sh controlplane kubectl
 # shellcheck source=tests/upstream/work.sh
 . $here/work.sh
 stop() {
@@ -104,6 +104,11 @@ questions() {
 	done
 } >/dev/null
 admin() { build/upstream/kubectl --kubeconfig "$work/cluster/admin.kubeconfig" "$@"; }
+# reject REASON NAME NODE: a pod that the node's kubelet rejects
+reject() {
+	pod "$2" 64 | jq -c --arg node "$3" '.spec.nodeName = $node' | admin create -f - &&
+		admin patch pod "$2" --subresource=status --type=merge -p '{"status":{"phase":"Failed","reason":"'"$1"'","message":"Pod was rejected: as a test"}}'
+} >/dev/null
 start_agents() {
 	local name machine config i=0
 	for name in $nodes; do
@@ -163,7 +168,7 @@ start_prometheus() { # INTERVAL
 # queries: of the panels: title and query, with what Grafana puts in place of its variables
 queries() {
 	# shellcheck disable=SC2016 # Grafana's names
-	jq -r '.panels[] | select(.targets) | .title as $title | .targets[] | [$title, .expr] | join("\t")' $dashboard |
+	jq -r '.panels[] | ., .panels[]? | select(.targets) | .title as $title | .targets[] | [$title, .expr] | join("\t")' $dashboard |
 		sed 's/\$node/node-1/g; s/\$cluster/.*/g; s/\$__rate_interval/1m/g'
 }
 # ask QUERY: the answer in $work/answer
@@ -183,6 +188,7 @@ fetch_rules() { curl -s -m 30 "http://$prometheus/api/v1/rules" | jq '[.data.gro
 all_evaluated() { fetch_rules && jq -e 'length > 8 and all(.[]; .health == "ok")' "$work/rules.json" >/dev/null; }
 scraped() { ask 'count(up == 1)' && jq -e '.data.result[0].value[1] == "4"' "$work/answer" >/dev/null; }
 nodes_are() { ask "$1" && [ "$(jq -r '[.data.result[].metric.node] | sort | join(" ")' "$work/answer")" = "$2" ]; }
+sum_is() { ask "sum($2)" && jq -e --arg n "$1" '.data.result[0].value[1] == $n' "$work/answer"; }
 logs() { tail -n 5 "$work"/*.log; }
 
 # shellcheck disable=SC2086 # words
@@ -193,7 +199,11 @@ if [ -n "${PICTURE:-}" ]; then
 	start_agents 14 4
 	start_extender 0.7
 	start_prometheus 2s
-	sleep $((minutes * 60))
+	for ((n = 1; n < minutes; n++)); do
+		sleep 60
+		reject TopologyAffinityError "rejected-$n" "node-$((n % 2 + 1))"
+	done
+	sleep 60
 	tests/monitoring/picture.sh "http://$prometheus" $((minutes * 60 - 30)) $dashboard >"$PICTURE"
 	exit
 fi
@@ -202,12 +212,14 @@ start_extender 0.2
 start_prometheus 1s
 check "Prometheus scrapes three agents and the extender" eventually 90 scraped
 [ $failed -eq 0 ] || { logs && exit 1; }
+check "a kubelet rejects a pod" reject NodeShutdown rejected node-2
 check "agents have the Node's name as node" nodes_are 'nrtd_build_info{job="nrtd/nrtd"}' "$nodes"
 check "and as instance" nodes_are 'sum by (node) (label_replace(up{job="nrtd/nrtd"}, "node", "=", "instance", ".*:.*"))' "$nodes"
 deadline=$((SECONDS + 90)) # one for all that has to come
 while IFS=$'\t' read -r title query; do
 	check "panel '$title' has data: $query" has_data_in_time "$query"
 done < <(queries)
+check "the rejected pod has its node and its reason" sum_is 1 'nrtd_extender_rejected_pods_total{node="node-2",reason="NodeShutdown"}'
 check "every rule is evaluated" eventually 90 all_evaluated
 while read -r record; do
 	check "total $record has data" has_data_in_time "$record"

@@ -24,7 +24,7 @@ for i in {1..14}; do
 	n=0
 	for size in $sizes; do bind "job-$i-$((++n))" "$size" "worker-$i"; done
 done
-"$B/kubectl-numa" top --from "$work/cluster" --cpus 8 --memory 1Gi -o html >"$work/top.html"
+(cd "$work" && "$OLDPWD/$B/kubectl-numa" top --from cluster --cpus 8 --memory 1Gi -o html >top.html)
 for scheme in light dark; do
 	preferred=$([ $scheme = dark ] && echo 0 || echo 1)
 	"$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --user-data-dir="$work/profile" --window-size=1100,1220 --force-device-scale-factor=0.8 \

@@ -22,7 +22,6 @@ extender() {
 	cat >"$WORLD/extender.yaml" <<END
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
-percentageOfNodesToScore: 100
 extenders:
 - {urlPrefix: "http://127.0.0.1:18096", filterVerb: filter, preemptVerb: preempt, weight: 1, nodeCacheCapable: true, httpTimeout: 5s}
 END

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [NAME...]: the recipes of doc/recipes and doc/production.md (all, or those named), each as a reader follows it: the
+# run.sh [NAME...]: the recipes of doc/recipes and doc/operate.md (all, or those named), each as a reader follows it: the
 # fenced blocks of its text are run in their order against the real API server, kube-scheduler, kubelet managers, kubectl and helm. NAME.sh sets
 # the scene and checks what came of each block; world.sh has the nodes.
 #
@@ -109,7 +109,7 @@ play() { # the recipe
 prepare_world
 unused=0
 # shellcheck disable=SC2046 # names
-[ $# -gt 0 ] || set -- $(basename -s .md doc/recipes/*.md | grep -vx README) production
+[ $# -gt 0 ] || set -- $(basename -s .md doc/recipes/*.md | grep -vx README) operate
 for recipe; do
 	subject=$recipe
 	text=doc/recipes/$recipe.md

@@ -40,6 +40,13 @@ until_true() {
 	cat "$work/last"
 }
 
+# certificates: of the extender and of a scheduler, with their Secrets, in the namespace nrtd, by the second scheduler's recipe
+certificates() {
+	awk '/^```sh/ {on = 1; next} /^```/ {on = 0} on && /openssl|printf|for who|done|secret|from-file/' doc/recipes/second-scheduler.md |
+		sed '/^helm/,$d; /^kubectl delete/,$d' >"$WORLD/certificates.sh"
+	(cd "$place" && sh -eu "$WORLD/certificates.sh")
+}
+
 begin_world() {
 	export WORLD=$work/$recipe
 	mkdir -p "$WORLD/pods"

@@ -117,7 +117,7 @@ check "--since" test "$(wc -l <"$dir/out")" -eq 1
 run n1 --from "$dir/cluster.json" --since 4h
 check "further back" says '^3h +Starting +- +Starting kubelet\.$'
 run n1 --from "$dir/cluster.json" --since 10s
-check "no change" says "^no change is known on node 'n1' in the last 10s$"
+check "no change" says "^no change of node 'n1' is known for the last 10s$"
 
 # --- the API server
 jq -s '.[] | select(.kind == "Node")' "$dir/objects.json" | serve /api/v1/nodes/n1

@@ -210,6 +210,7 @@ printf '{"policyName"' >"$tree/var/lib/kubelet/cpu_manager_state"
 run 1 --sysroot "$tree"
 said "cpu_manager_state: broken"
 said "^FAIL +observation"
+check "each item has the remedy of a damaged file" test "$(grep -c 'remedy: the kubelet would not start with it either' "$dir/out")" -eq 2
 
 # --- a socket that is named, and is none
 run 1 --sysroot "$tree" --state-files none --pod-resources "$dir/none.sock"

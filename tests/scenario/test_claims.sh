@@ -62,6 +62,21 @@ look 0 dump --cpu-manager-policy none --state-files none
 says 'name: cpu, capacity: "16", allocatable: "15", available: "12"'
 ! grep -q "both give out" "$dir/err"
 check "no warning under the policy that the driver wants" test $? -eq 0
+look 0 check --cpu-manager-policy none --state-files none
+says 'all but those that claims hold count as available'
+! grep -q "set cpuManagerPolicy static" "$dir/out"
+check "and no remedy that takes this policy away" test $? -eq 0
+
+# --- a driver that gives a CPU to two claims
+! grep -q "several claims" "$dir/err" "$dir/out"
+check "no CPU belongs to two claims yet" test $? -eq 0
+cpus 9d 11-12
+look 0 dump
+warns 'CPUs 11 belong to several claims of DRA drivers'
+says 'name: cpu, capacity: "16", allocatable: "15", available: "3"'
+look 0 check
+says '^warn +note +CPUs 11 belong to several claims'
+rm "$cdi/dra.k8s.io-cpu_claim-9d.json"
 
 # --- whose they are
 look 0 show

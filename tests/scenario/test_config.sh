@@ -77,7 +77,7 @@ done >"$dir/huge/objects.yaml"
 check "hugepages that nobody aligns" says '^hugepages-1Gi +not aligned +0 +2Gi +h1 +3Gi on each of 2 NUMA nodes$'
 check "that the memory manager aligns" says '^hugepages-1Gi +aligned +0 +2Gi +h2 '
 check "that are on one NUMA node" says '^hugepages-2Mi +one NUMA node +0 +0 +h1, h2 +1Gi on NUMA node 0$'
-check "the remedy" says '^  remedy: set memoryManagerPolicy: Static and reservedMemory'
+check "the remedy" says '^  remedy: set memoryManagerPolicy: Static .* reservedMemory with as much memory'
 "$numa" config --from "$dir/huge" -o json >"$dir/out" 2>"$dir/err"
 check "JSON has them" has '[.hugepages[] | select(.name == "hugepages-1Gi") | [.aligned, .nodes, .requestedBytes]] == [[false, ["h1"], 2147483648], [true, ["h2"], 2147483648]]'
 "$numa" config --from "$dir/huge" --different >"$dir/out" 2>"$dir/err"
@@ -92,6 +92,15 @@ check "in what is free" says '^free +cpu of NUMA node 0 +14 of 14 +6 of 15$'
 check "with a column per node" says '^ABOUT +WHAT +b +a$'
 check "the topology is equal and omitted" sh -c "! grep -q '^topology' '$dir/out'"
 check "the number" says '^6 differences$'
+run diff b a --ignore free
+last=$?
+check "without what is free they differ" status 3
+check "in what remains" says '^3 differences$'
+check "free is omitted" sh -c "! grep -q '^free' '$dir/out'"
+run diff b a --ignore free --ignore settings -o json
+last=$?
+check "several parts are ignored" status 0
+check "also in JSON" has '.different == 0 and ([.facts[].section] | unique) == ["topology"]'
 run diff a e
 check "another machine" says '^topology +NUMA nodes +2 +8$'
 check "its CPUs" says '^topology +CPUs of NUMA node 0 +0-15 +0-5,48-53$'
@@ -140,6 +149,7 @@ refuse() { # NAME MESSAGE ARGS...
 refuse "one node" "name two nodes: kubectl numa diff NODE NODE" diff a --from "$dir/cluster"
 refuse "twice the same node" "name two different nodes" diff a a --from "$dir/cluster"
 refuse "a node without object" "no object of node 'f'" diff a f --from "$dir/cluster"
+refuse "an unknown part" "--ignore: 'pods' is not one of settings|topology|devices|free" diff a b --ignore pods --from "$dir/cluster"
 refuse "three nodes" "unexpected word 'c'" diff a b c --from "$dir/cluster"
 refuse "diff has no selector" "'-l' is a flag of" diff a b -l pool=x --from "$dir/cluster"
 exit $failed

@@ -32,6 +32,7 @@ while read -r command; do
 		s|pod.yaml|$dir/pod.yaml|; s|sts.yaml|$dir/sts.yaml|") --from $KEEP"
 	sh -c "$answer" >"$dir/all" 2>"$dir/err"
 	status=$?
+	sed -i '/^No resources found$/d' "$dir/err" # the demo's nodes have no devices
 	check "$command" test \( $status -eq 0 -o $status -eq 3 \) -a -s "$dir/all" -a ! -s "$dir/err"
 done <"$dir/questions"
 check "it says what is simulated" grep -q '^== .*The machines, the API server, the scheduler and the kubelets are simulated$' "$dir/out"

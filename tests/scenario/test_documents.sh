@@ -144,12 +144,12 @@ packaging/helm/readme.sh >"$dir/got" 2>"$dir/err" || not_ok "every value of the 
 same "the chart's README is what packaging/helm/readme.sh makes" packaging/helm/nrtd/README.md "$dir/got"
 
 # --- links between files
-for file in *.md doc/*.md doc/recipes/*.md; do
+for file in *.md doc/*.md doc/*/*.md; do
 	grep -oE '\]\([^)]+\)' "$file" | sed -E 's/^\]\(//; s/\)$//' | grep -v '^http' | while read -r link; do
 		target=$(dirname "$file")/${link%%#*}
 		[ -e "$target" ] || echo "$file: no $target"
 		case $link in
-		*.md\#*) sed -nE 's/^##+ //p' "$target" | tr 'A-Z ' 'a-z-' | tr -d ,. | grep -qxF "${link#*#}" || echo "$file: no $link" ;;
+		*.md\#*) sed -nE 's/^##+ //p' "$target" | tr 'A-Z ' 'a-z-' | tr -d ",.'" | grep -qxF "${link#*#}" || echo "$file: no $link" ;;
 		esac
 	done
 done >"$dir/out"

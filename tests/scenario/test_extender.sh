@@ -7,29 +7,16 @@ cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
 # shellcheck source=tests/lib/scenario.sh
 . tests/lib/scenario.sh
-command -v curl >/dev/null || { echo "skipped: curl is not here"; exit 0; }
+# shellcheck source=tests/lib/extender.sh
+. tests/lib/extender.sh
 export HWLOC_HIDE_ERRORS=2
-pid=
-trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; rm -rf "$dir"' EXIT
 
 example_node "$dir/node"
 for name in node-1 node-2; do
 	"$B/nrtd" dump --sysroot "$dir/node" --node-name $name 2>/dev/null && echo ---
 done >"$dir/nodes.yaml"
 
-# start FLAG...: the extender, on $port
-start() {
-	"$B/nrtd-extender" --nrt "$dir/nodes.yaml" --http 127.0.0.1:"$port" -v "$@" 2>"$dir/log" &
-	pid=$!
-	eventually 30 curl -sf "127.0.0.1:$port/readyz" >"$dir/out" 2>"$dir/err"
-}
-
-stop() {
-	kill "$pid" && wait "$pid"
-	status=$?
-	pid=
-	return "$status"
-}
+start() { start_extender "$dir/nodes.yaml" -v "$@" && wait_until_ready; } # start FLAG...
 
 # ask VERB UID CPUS NODE...: what a scheduler asks with nodeCacheCapable
 ask() {
@@ -74,7 +61,7 @@ check "what is no question is refused" says '400'
 curl -s -w '%{http_code}' "127.0.0.1:$port/bind" -d '{}' >"$dir/out" 2>"$dir/err"
 check "there is no bind" says '404'
 curl -s "127.0.0.1:$port/" >"$dir/out" 2>"$dir/err"
-check "the paths are named" says 'there are /healthz, /readyz and /metrics, and by POST /filter, /prioritize and /preempt'
+check "the paths are named" says 'there are /healthz, /readyz and /metrics, and by POST /filter, /prioritize, /preempt, /v1/choose, /v1/admit and /v1/forget'
 check "the loopback interface needs no TLS" sh -c "! grep -q warning '$dir/log'"
 curl -s "127.0.0.1:$port/metrics" >"$dir/out" 2>"$dir/err"
 check "assumed pods are counted" says 'nrtd_extender_requests_total{verb="filter",result="assumed"} 4'

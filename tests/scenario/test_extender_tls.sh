@@ -7,11 +7,9 @@ cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
 # shellcheck source=tests/lib/scenario.sh
 . tests/lib/scenario.sh
-for program in curl openssl; do
-	command -v $program >/dev/null || { echo "skipped: $program is not here"; exit 0; }
-done
-pid=
-trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; rm -rf "$dir"' EXIT
+# shellcheck source=tests/lib/extender.sh
+. tests/lib/extender.sh
+command -v openssl >/dev/null || { echo "skipped: openssl is not here"; exit 0; }
 
 ca() {
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=$1" -keyout "$dir/$1.key" -out "$dir/$1.crt" 2>"$dir/openssl"
@@ -58,23 +56,21 @@ port=$((24000 + $$ % 4000)) # scripts run at the same time: each has ports of it
 check "a certificate without its key is one line" refuses "given together" --tls-cert "$dir/tls.crt"
 check "a key of another certificate too" refuses "tls.crt' and key" --tls-cert "$dir/tls.crt" --tls-key "$dir/second.key"
 check "and a file that is not there" refuses "nowhere.crt" --tls-cert "$dir/nowhere.crt" --tls-key "$dir/tls.key"
-"$B/nrtd-extender" --nrt "$dir/nodes.yaml" --http "127.0.0.1:$port" --tls-cert "$dir/tls.crt" --tls-key "$dir/tls.key" \
-	--tls-client-ca "$dir/client-ca.crt" 2>"$dir/log" &
-pid=$!
+start_extender "$dir/nodes.yaml" --tls-cert "$dir/tls.crt" --tls-key "$dir/tls.key" --tls-client-ca "$dir/client-ca.crt"
 check "it is ready, which a client without a certificate sees" eventually 30 ready
 check "the metrics have when its certificate ends" eventually 30 ends_with first
 check "a scheduler with a certificate is answered" ask 200 client
 check "with its node" grep -qF '"NodeNames":["node-1"]' "$dir/answer"
 check "one without is not" ask 403
 check "one of another CA is not" ask 403 other
+forbidden() { curl -sf --cacert "$dir/server-ca.crt" "https://127.0.0.1:$port/metrics" | grep -qx 'nrtd_extender_requests_total{verb="filter",result="forbidden"} 2'; }
+check "both are counted" forbidden
+check "and the log says whose, once a minute" sh -c "grep -F 'refused 1 request, the last one from 127.0.0.1, which has no certificate' '$dir/log' && test \"\$(grep -c refused '$dir/log')\" -eq 1"
 check "plain HTTP is not" sh -c "! curl -sf http://127.0.0.1:$port/readyz"
 use second
 check "a new certificate is used" eventually 30 server_is second
 check "and its end is in the metrics" eventually 30 ends_with second
 check "and said once" sh -c "test \"\$(grep -cF 'using the new certificate' '$dir/log')\" -eq 1"
 check "the scheduler is answered again" ask 200 client
-kill "$pid"
-wait "$pid"
-check "it ends with 0" test $? -eq 0
-pid=
+check "it ends with 0" stop
 exit $failed

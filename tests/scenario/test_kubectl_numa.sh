@@ -120,7 +120,7 @@ plugin score -f $examples/kep-pod.yaml
 says "the API server's message" 1 'no leader'
 refuse_path $nrt 403 'noderesourcetopologies.topology.node.k8s.io is forbidden'
 plugin top
-says "without the right to list objects" 1 'noderesourcetopologies.topology.node.k8s.io is forbidden'
+says "without the right to list objects" 1 "noderesourcetopologies.topology.node.k8s.io is forbidden; the ClusterRole kubectl-numa of packaging/kubernetes/rbac-users.yaml grants the right"
 refuse_path $nrt
 echo '<html>' | serve $nrt
 plugin score -f $examples/kep-pod.yaml
@@ -197,6 +197,10 @@ says "a token without TLS" 1 "'$dir/token': cluster 'here': server '$server' is 
 asked "is not sent"
 plugin top -o json --kubeconfig "$dir/kubeconfig" --context west --server "$server"
 check "--server beats the kubeconfig file" test "$(names)" = "node-1 node-2 "
+plugin top -o html --context east
+check "a page has the cluster's name" grep -q '^<h1>NUMA nodes of cluster east</h1>$' "$dir/out"
+plugin top -o html --context west --server "$server"
+check "unless --server names another server" grep -q '^<h1>NUMA nodes of the cluster</h1>$' "$dir/out"
 
 # --- show
 plugin show node-1 --kubeconfig "$dir/a b/.kube/config" --width 100
@@ -285,7 +289,7 @@ says "a flag without value" 2 "flag '--context' needs a value"
 # As krew and the tarball install them: two files in one folder, and links in PATH.
 mkdir "$dir/apart" "$dir/path"
 cp packaging/kubectl_complete-numa "$dir/apart/"
-printf '#!/bin/sh\necho "  --beside"\n' >"$dir/apart/kubectl-numa"
+printf '#!/bin/sh\necho --beside; echo :4\n' >"$dir/apart/kubectl-numa"
 chmod +x "$dir/apart/kubectl-numa"
 ln -s ../apart/kubectl-numa ../apart/kubectl_complete-numa "$dir/path/"
 "$dir/path/kubectl_complete-numa" show -- >"$dir/out" 2>"$dir/err"

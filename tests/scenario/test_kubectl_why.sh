@@ -81,16 +81,19 @@ says() {
 	[ "$status" -eq "$2" ] && [ ! -s "$dir/out" ] && [ "$(cat "$dir/err")" = "kubectl-numa: $3" ]
 	check "$1" test $? -eq 0
 }
+granted='the ClusterRole kubectl-numa of packaging/kubernetes/rbac-users.yaml grants the right'
 refuse_path $pods/p 403 'pods "p" is forbidden'
 plugin why p -n x
-says "without the right to get the pod" 1 'pods "p" is forbidden'
+says "without the right to get the pod" 1 "pods \"p\" is forbidden; $granted"
 asked "nothing else is requested" $pods/p
 refuse_path $pods/p
 plugin why q -n x
-says "no such pod" 1 'pods "q" not found'
+says "no such pod" 1 "no pod 'q' in namespace 'x'"
+plugin why deploy/q
+says "a word of another kind" 1 "no pod 'q' in namespace 'deploy'"
 refuse_path $nrt 403 'noderesourcetopologies is forbidden'
 plugin why p -n x
-says "without the right to list objects" 1 'noderesourcetopologies is forbidden'
+says "without the right to list objects" 1 "noderesourcetopologies is forbidden; $granted"
 refuse_path $nrt
 plugin why p node-9 -n x
 says "no such node" 1 "no such node: 'node-9'"
@@ -132,7 +135,24 @@ for command in "show" "top" "top node-1" "fit" "score"; do
 	check "completion of nodes: $command" grep -qx "some-$objects" "$dir/out"
 done
 offers why p --na
-check "completion of flags" grep -qx -- --namespace "$dir/out"
+check "completion of flags" grep -q -- "^--namespace	" "$dir/out"
 offers score --st
-check "completion of another command's flags" grep -qx -- --strategy "$dir/out"
+check "completion of another command's flags" grep -q -- "^--strategy	" "$dir/out"
+offers -n x pods -o ""
+check "completion of a flag's values, behind a flag before the command" grep -qx wide "$dir/out"
+cat >"$dir/bin/kubectl" <<'END'
+#!/bin/sh
+printf '%s\n' NAME "$*"
+END
+offers --context west why --token=t -n 'a b' ""
+check "kubectl lists pods of the same cluster and namespace" grep -qx 'get pods -o name --context west --token=t -n a b --request-timeout=5s' "$dir/out"
+check "and no file names" test "$(tail -n 1 "$dir/out")" = :4
+offers top --kubeconfig k --context ""
+check "contexts of the same kubeconfig" grep -qx 'config get-contexts -o name --kubeconfig k --request-timeout=5s' "$dir/out"
+offers top --user ""
+check "users, without the heading" test "$(head -n 1 "$dir/out")" = "config get-users --request-timeout=5s"
+offers pods -n ""
+check "namespaces" grep -qx 'get namespaces -o name --request-timeout=5s' "$dir/out"
+offers fit -f ""
+check "file names" test "$(cat "$dir/out")" = :0
 exit $failed

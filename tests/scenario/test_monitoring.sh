@@ -62,28 +62,35 @@ if ! command -v jq >/dev/null; then
 	exit $failed
 fi
 board=packaging/kubernetes/monitoring/dashboard.json
+# every: all panels; layers: the panels that are shown at first, and those of each collapsed row
+defs='def every: .panels[] | ., .panels[]?; def layers: .panels, (.panels[].panels | select(. and . != []));'
 has() { # NAME EXPRESSION: it is true of the dashboard
-	check "dashboard: $1" sh -c "jq -e '$2' $board >'$dir/out' 2>'$dir/err'"
+	check "dashboard: $1" sh -c "jq -e '$defs $2' $board >'$dir/out' 2>'$dir/err'"
 }
 has "what it is" '(.uid | test("^[a-z]+$")) and .title != "" and .schemaVersion >= 36 and .time.from and (.templating.list | map(.name)) == ["datasource", "cluster", "node"]'
-has "panels have ids of their own" '[.panels[].id] | length > 20 and length == (unique | length) and all(.[]; type == "number" and . > 0)'
-has "panels have a type, a title and a place" 'all(.panels[]; (.type | IN("row", "stat", "timeseries")) and (.title | length > 0) and .gridPos.w > 0 and
+has "panels have ids of their own" '[every.id] | length > 20 and length == (unique | length) and all(.[]; type == "number" and . > 0)'
+has "panels have a type, a title and a place" 'all(every; (.type | IN("row", "stat", "timeseries")) and (.title | length > 0) and .gridPos.w > 0 and
 	.gridPos.h > 0 and .gridPos.x >= 0 and .gridPos.x + .gridPos.w <= 24)'
-has "no panel lies on another" '[.panels[] | .gridPos] as $g | [range($g | length) as $i | range($i) as $j | [$g[$i], $g[$j]]] |
-	all(.[]; .[0].x >= .[1].x + .[1].w or .[1].x >= .[0].x + .[0].w or .[0].y >= .[1].y + .[1].h or .[1].y >= .[0].y + .[0].h)'
-has "panels have a unit, a data source and queries" 'all(.panels[] | select(.type != "row"); .fieldConfig.defaults.unit and
+has "all rows but the first are collapsed" '[.panels[] | select(.type == "row")] | length > 4 and (map(.collapsed) | .[0] == false and all(.[1:][]; . == true)) and (.[0].panels == [])
+	and all(.[1:][]; .panels | length > 0)'
+has "no panel lies on another" 'all(layers; [.[].gridPos] as $g | [range($g | length) as $i | range($i) as $j | [$g[$i], $g[$j]]] |
+	all(.[]; .[0].x >= .[1].x + .[1].w or .[1].x >= .[0].x + .[0].w or .[0].y >= .[1].y + .[1].h or .[1].y >= .[0].y + .[0].h))'
+has "there is no hole between them" 'all(layers; [.[].gridPos] | (map(.w * .h) | add) == 24 * ((map(.y + .h) | max) - (map(.y) | min)))'
+has "panels have a unit, a data source and queries" 'all(every | select(.type != "row"); .fieldConfig.defaults.unit and
 	.datasource.uid == "${datasource}" and (.targets | length > 0 and length == (map(.refId) | unique | length)) and
 	all(.targets[]; .datasource.uid == "${datasource}" and (.expr | length > 0)))'
+has "counts have whole numbers" '[every.fieldConfig.defaults | select(. and (.unit | startswith("suffix:"))).decimals] | length > 15 and all(. == 0)'
+has "a number and a graph of rejected pods are in the first row" '[.panels[] | select(any(.targets[]?; .expr | contains("nrtd_extender_rejected_pods_total"))).type] == ["stat", "timeseries"]'
 has "its variables are those that queries use" '[.. | .expr? // empty | scan("[$][a-zA-Z_]+")] | unique == ["$__rate_interval", "$cluster", "$node"]'
-has "every selector of a metric selects the cluster" '[.panels[].targets[]?.expr | [scan("\\b(?:nrtd|process)_[a-z0-9_]+|\\bALERTS")] == [scan("((?:nrtd|process)_[a-z0-9_]+|ALERTS)[{]cluster=~\"[$]cluster\"[,}]")[]]] | length > 30 and all'
+has "every selector of a metric selects the cluster" '[every.targets[]?.expr | [scan("\\b(?:nrtd|process)_[a-z0-9_]+|\\bALERTS")] == [scan("((?:nrtd|process)_[a-z0-9_]+|ALERTS)[{]cluster=~\"[$]cluster\"[,}]")[]]] | length > 30 and all'
 has "a cluster without the label is selected" '.templating.list[] | select(.name == "cluster") | .includeAll and .allValue == ".*" and .current.value == "$__all"'
-has "panels say what they show" '[.panels[] | select(.type != "row") | .description | select(test("^[A-Za-z0-9].+[.]$"))] | length > 25'
-has "amounts without a unit of Grafana name what is counted" '[.panels[].fieldConfig.defaults.unit? // empty] | unique | all(IN("s", "ops", "bytes", "percentunit", "none") or test("^suffix: [A-Za-z]+$"))'
-has "a week of fragmentation, per pool" '[.panels[] | select(.timeFrom == "7d") | .targets[].expr] | length >= 3 and all(contains("by (pool)")) and any(contains("nrtd_max_exclusive_cpus")) and any(contains("nrtd_stranded_cpus"))'
-has "graphs of alignment and remote memory" '[.panels[].targets[]?.expr] | any(contains("nrtd_pods{")) and any(contains("nrtd_pod_memory_bytes"))'
-has "graphs with several queries name their lines" 'all(.panels[] | select((.targets // []) | length > 1).targets[]; .legendFormat != "")'
+has "panels say what they show" '[every | select(.type != "row") | .description | select(test("^[A-Za-z0-9].+[.]$"))] | length > 25'
+has "amounts without a unit of Grafana name what is counted" '[every.fieldConfig.defaults.unit? // empty] | unique | all(IN("s", "ops", "bytes", "percentunit", "none") or test("^suffix: [A-Za-z]+$"))'
+has "a week of fragmentation, per pool" '[every | select(.timeFrom == "7d") | .targets[].expr] | length >= 3 and all(contains("by (pool)")) and any(contains("nrtd_max_exclusive_cpus")) and any(contains("nrtd_stranded_cpus"))'
+has "graphs of alignment and remote memory" '[every.targets[]?.expr] | any(contains("nrtd_pods{")) and any(contains("nrtd_pod_memory_bytes"))'
+has "graphs with several queries name their lines" 'all(every | select((.targets // []) | length > 1).targets[]; .legendFormat != "")'
 if command -v promtool >/dev/null; then
-	jq '{groups: [{name: "panels", rules: [.panels[].targets[]?.expr | gsub("\\$(node|cluster)"; "n") | gsub("\\$__rate_interval"; "1m")] |
+	jq "$defs"' {groups: [{name: "panels", rules: [every.targets[]?.expr | gsub("\\$(node|cluster)"; "n") | gsub("\\$__rate_interval"; "1m")] |
 		to_entries | map({record: "panel:\(.key)", expr: .value})}]}' $board >"$dir/panels.json"
 	check "every query is PromQL" sh -c "promtool check rules '$dir/panels.json' >'$dir/out' 2>'$dir/err'"
 fi

@@ -287,6 +287,7 @@ bad() { # NAME LINE WORD...
 	if [ $got -eq 2 ] && [ "$(cat "$dir/err")" = "kubectl-numa: $line" ] && [ ! -s "$dir/out" ]; then ok "bad input: $name"; else not_ok "bad input: $name: status $got" "$dir/err"; fi
 }
 bad "a node" "unexpected word 'a'; -f FILE names the pod's file, -l SELECTOR selects the nodes" simulate a
+bad "no pods" "no pods: give a file with -f, a request with flags such as --cpus and --memory, or --pending" plan
 bad "nothing to simulate" "nothing to simulate: use --set KEY=VALUE, --restart, --without-node NAME, --without-each or --add SPEC" simulate
 "$numa" simulate --set topologyManagerPolicy=none -l n=c --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
 check "a selector that selects no node is an error" test $?:"$(tail -n 1 "$dir/err")" = "2:kubectl-numa: --from: no node is selected"
@@ -298,7 +299,7 @@ bad "an unknown node" "no such node: 'c'" simulate --without-node c
 newest=$(sed -nE "s/.*KUBELET_MINOR_COMPARED +([0-9]+).*/\1/p" scoring/kubelet_version.h)
 bad "a release that nrtd does not know" "kubelet=1.99: nrtd knows the rules of the kubelets 1.33 to 1.$newest" simulate --set kubelet=1.99
 bad "a setting twice" "--set: full-pcpus-only is given twice" simulate --set full-pcpus-only=true --set full-pcpus-only=false
-bad "no memory" "'2x4x16' is not SOCKETSxNUMAxCORES[xTHREADS],MEMORY[,RESOURCE=AMOUNT...] such as 2x4x16,512Gi" simulate --add 2x4x16
+bad "no memory" "--add: '2x4x16' is not SOCKETSxNUMAxCORES[xTHREADS],MEMORY[,RESOURCE=AMOUNT...] such as 2x4x16,512Gi" simulate --add 2x4x16
 bad "no machine" "--add: the number of machines is from 1 to 1000, not 0" simulate --add 0:2x4x16,512Gi
 bad "too many machines" "--add: more than 1000 machines" simulate --add 600:2x4x16,512Gi --add 600:2x4x16,512Gi
 bad "a kubelet that does not start" "--add: the kubelet would not start: policy static needs reserved CPUs" simulate --add 2x4x16,512Gi --set cpuManagerPolicy=static
@@ -308,4 +309,19 @@ bad "a restart of new machines" "--restart is for nodes that exist, not for --ad
 bad "a plan as a page" "--output: 'html' is not one of text|wide|json|yaml" plan --cpus 4 -o html
 bad "a simulation as a picture" "--output: 'svg' is not one of text|wide|json|yaml" simulate --restart -o svg
 bad "two kinds of wanted pods" "--pending is for the pods of the cluster, not for a pod that is described" plan --pending --cpus 4
+
+# --- long work is shown on a terminal: the objects come after a second
+if command -v script >/dev/null; then
+	mkfifo "$dir/slow"
+	for command in "plan -f $dir/pod.yaml" "simulate --set reservedCPUs=2" "fit -f $dir/pod.yaml"; do
+		{ sleep 1 && cat "$dir/nrt.yaml"; } >"$dir/slow" &
+		TERM=xterm timeout 30 script -qec "$numa $command --from $dir/slow --from $dir/objects.json >$dir/out" /dev/null </dev/null >"$dir/shown"
+		check "${command%% *}: what is done" grep -qE "[0-9] (objects read|nodes judged)" "$dir/shown"
+		check "${command%% *}: the line is removed" test "$(tail -c 4 "$dir/shown" | od -An -tx1 | tr -d ' ')" = 0d1b5b4b
+		check "${command%% *}: not in the output" sh -c "test -s '$dir/out' && ! grep -qE 'objects read|nodes judged' '$dir/out'"
+	done
+	{ sleep 1 && cat "$dir/nrt.yaml"; } >"$dir/slow" &
+	timeout 30 "$numa" plan -f "$dir/pod.yaml" --from "$dir/slow" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
+	check "nothing in a pipe" test ! -s "$dir/err"
+fi
 exit "$failed"

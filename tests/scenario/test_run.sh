@@ -403,7 +403,7 @@ usage() { # usage NAME TEXT FLAG...
 usage "a bad duration" "is not a duration" --coalesce 50
 usage "a bad address" "--http" --http here
 usage "a bad shape" "RESOURCE=QUANTITY" --dry-run --shape small=cpu
-usage "a shape without name" "does not begin with a name" --dry-run --shape cpu
+usage "a shape without name" "is not of the form NAME=REQUEST" --dry-run --shape cpu
 usage "a shape twice" "appears twice" --dry-run --shape a=cpu=1 --shape a=cpu=2
 usage "both of Koordinator" "leaves to another program" --dry-run --coexist koordinator --koordinator on
 usage "annotations of an object of nri-plugins" "--coexist=nri-plugins leaves" --dry-run --coexist nri-plugins --koordinator on

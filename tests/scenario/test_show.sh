@@ -167,7 +167,7 @@ refuse "a machine" "unknown flag '--sysroot'" --from $nodes --sysroot /
 refuse "a kubelet" "unknown flag '--state-files'" --from $nodes --state-files none
 refuse "two words" "unexpected word 'node-2'" node-1 node-2 --from $nodes
 refuse "no node" "name the node: kubectl numa show NODE [FLAG...]"
-refuse "SVG watched" "--watch: only text can be watched" node-1 --from $nodes -o svg --watch
+refuse "SVG watched" "--watch requires a text output format" node-1 --from $nodes -o svg --watch
 bad 'a: [\n'
 refuse "not YAML" "$dir/bad.yaml: not valid YAML at line 2, column 1: did not find expected node content" --from "$dir/bad.yaml"
 refuse "a pod" "tests/fixtures/examples/kep-pod.yaml: no NodeResourceTopology in it" \

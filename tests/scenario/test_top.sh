@@ -80,10 +80,19 @@ check "a shape by flags" is node-2 .cpus.stranded 1
 json --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml
 check "a shape from a file" is node-2 .cpus.stranded 4
 top --from $examples/kep-nodes.yaml -o wide
-check "-o wide" grep -q 'ALLOCATABLE  BASIS$' "$dir/out"
+check "-o wide" grep -q 'ALLOCATABLE  RESERVED  SHARED  ISOLATED  BASIS$' "$dir/out"
 "$nrtd" dump --sysroot build/fixtures/machines/2s-snc4 --node-name bare 2>/dev/null >"$dir/bare.yaml"
 top --from "$dir/bare.yaml" -o wide
 check "numbers that are not known rest on nothing" grep -q '^bare .* unknown$' "$dir/out"
+example_node "$dir/apart"
+echo 9-10 >"$dir/apart/sys/devices/system/cpu/isolated"
+"$nrtd" dump --sysroot "$dir/apart" --node-name apart 2>/dev/null >"$dir/apart.yaml"
+json --from "$dir/apart.yaml" --from $examples/kep-nodes.yaml
+check "reserved and isolated CPUs and the shared pool" is apart '.cpus | [.reserved, .shared, .isolated]' '["0","0,10-15,25-31","9-10"]'
+check "of objects with a node state only" is node-1 '.cpus | [.reserved, .shared, .isolated]' '[null,null,null]'
+top --from "$dir/apart.yaml" -o wide
+check "-o wide has them" grep -qE '^apart .* 0 +0,10-15,25-31 +9-10 +exact$' "$dir/out"
+check "and a line below" grep -q "^node 'apart': isolated CPUs are in the shared pool: 10; the kernel" "$dir/out"
 top --from $examples/kep-nodes.yaml -o yaml
 check "-o yaml" grep -q '^    stranded: 0$' "$dir/out"
 top --from $examples/kep-nodes.yaml --color always
@@ -110,6 +119,18 @@ check "--objects-only ignores what pods request" is node-2 '.largestPods | max' 
 sed 's/"name":"node-1"/&,"labels":{"pool":"hpc"}/' "$dir/held.json" >"$dir/labels.json"
 json --from $examples/kep-nodes.yaml --from "$dir/labels.json" -l pool=hpc
 check "-l selects by the Nodes' labels" test "$(names)" = "node-1 "
+sed 's/"pool":"hpc"/"karpenter.sh\/nodepool":"gpu","pool":"hpc"/; s/"name":"node-2"/&,"labels":{"karpenter.sh\/nodepool":"gpu"}/' "$dir/labels.json" >"$dir/pools.json"
+top --from $examples/kep-nodes.yaml --from "$dir/pools.json" --by pool
+check "--by pool: a line per pool, the label pool before that of a cloud" test "$(awk '{print $1, $2, $3}' "$dir/out" | head -n 4 | tr '\n' ';')" = \
+	"POOL NODES FREE;gpu 1/1 16/16;hpc 1/1 6/16;2 pools 2/2;"
+check "and the notes" grep -q '^~ estimated by the zones' "$dir/out"
+top --from $examples/kep-nodes.yaml --from "$dir/pools.json" --by karpenter.sh/nodepool --no-headers
+check "--by KEY: the value of the label" grep -qxE 'gpu +2/2 +22/32 +~1 +~1 +~21 +-' "$dir/out"
+json --from $examples/kep-nodes.yaml --from "$dir/labels.json" --by pool --sort-by stranded
+check "--by in a document, sorted; nodes without a pool are last" has '[.pools[] | [.name, .nodes, .cpus.free]] == [["hpc",1,6],[null,1,16]] and
+	.pools[1].cpus.stranded == 15 and .totals.nodes == 2'
+json --from $examples/kep-nodes.yaml --from "$dir/pools.json" --by pool --sort-by free
+check "--by sorted by a number" has '[.pools[].name] == ["gpu", "hpc"] and ([.pools[].largestPods[0]] == [1, 0])'
 top --from $examples/kep-nodes.yaml --from "$dir/labels.json" -l pool=hcp
 check "a selector without a match is a warning" grep -qx "kubectl-numa: warning: --selector: no Node matches 'pool=hcp'" "$dir/err"
 top --from $examples/kep-nodes.yaml --from "$dir/pod.json"
@@ -138,12 +159,16 @@ refuse "a pod as node" "$examples/kep-pod.yaml: no NodeResourceTopology in it" -
 refuse "a node as shape" "kep-nodes.yaml" --from $nodes -f $nodes
 refuse "a unit with a B" "--memory: not a quantity: '5GiB'; units are as in 5k, 5M, 5G and 5Ki, 5Mi, 5Gi" --from $nodes --cpus 1 --memory 5GiB
 refuse "an unknown column" "--sort-by" --from $nodes --sort-by size
+refuse "a column that pools do not have" "--sort-by policy: --by lists pools, which do not have this column" --from $nodes --by pool --sort-by policy
+refuse "pools as names" "--by and -o name exclude each other" --from $nodes --by pool -o name
+refuse "pools without Nodes" "--by requires the labels of Nodes, which --objects-only omits" --from $nodes --by pool --objects-only
+refuse "pools with a label per node" "--by and --label-column exclude each other" --from $nodes --by pool -L zone
 refuse "two standard inputs" "cannot both be standard input" --from - -f -
 refuse "standard input watched" "--watch: standard input can be read only once" --from - --watch
 refuse "a shape on standard input watched" "--watch: standard input can be read only once" --from $nodes -f - --watch
 refuse "Nodes on standard input watched" "--watch: standard input can be read only once" --from $nodes --from - --watch
 refuse "standard input twice" "cannot both be standard input" --from - --from -
-refuse "a selector without Nodes" "--selector: $nodes has no Node, by whose labels nodes are selected" --from $nodes -l a=b
+refuse "a selector without Nodes" "--selector: $nodes contains no Node to compare with the selector" --from $nodes -l a=b
 refuse "a broken selector" "--selector: 'a in (b' is not a label selector" --from $nodes --from "$dir/held.json" -l 'a in (b'
 refuse "a flag of other commands" "'-A' is a flag of pods, not of top" --from $nodes -A
 echo 'kind: Pod' | refuse "a shape on standard input without a spec" "'standard input'" --from $nodes -f -

@@ -119,6 +119,7 @@ cat >"$dir/pods.json" <<'END'
 {"kind":"List","items":[{"kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":"w1","containers":[{"name":"c","resources":{"requests":{"cpu":"24"}}}]}}]}
 END
 why "what other pods ask for" 3 "w1    OutOfcpu" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml" --from "$dir/nodes.json" --from "$dir/pods.json"
+has "of all nodes the smallest change" "the smallest change: 7 CPUs instead of 8, on node 'w1"
 sed "s,nrtd.dev/node-state,example.com/other," "$dir/nrt.yaml" >"$dir/zones.yaml"
 why "an estimate" 0 "(1 estimated, ~)" ml-0 --from "$dir/pod.json" --from "$dir/zones.yaml"
 sed 's/"memory":"2Gi"/"vendor.com\/nic":"1"/' "$dir/pod.json" >"$dir/nic.json"
@@ -135,13 +136,13 @@ bad() { # NAME LINE WORD... FLAG...
 bad "no pod" "name the pod: kubectl numa why [NAMESPACE/]POD [NODE] [FLAG...]" --from "$dir/nrt.yaml"
 bad "no nodes" "pod.json: no NodeResourceTopology in it" ml-0 --from "$dir/pod.json"
 bad "one standard input" "--from and --from cannot both be standard input" ml-0 --from - --from -
-bad "nodes are no pod" "no Pod 'w1'" w1 --from "$dir/nodes.json" --from "$dir/nrt.yaml"
+bad "nodes are no pod" "no pod 'w1'" w1 --from "$dir/nodes.json" --from "$dir/nrt.yaml"
 bad "a file that is not there" "cannot open '$dir/absent'" ml-0 --from "$dir/absent" --from "$dir/nrt.yaml"
 sed 's/"namespace":"ai"/"namespace":"ml"/' "$dir/pod.json" >"$dir/other.json"
 bad "two pods" "--from: 2 Pods are named 'ml-0': choose one with --namespace" ml-0 --from "$dir/pod.json" --from "$dir/other.json" --from "$dir/nrt.yaml"
-bad "no pod in it" "nrt.yaml: no Pod 'ml-0'" ml-0 --from "$dir/nrt.yaml"
-bad "no pod in the namespace" "--from: no Pod 'ml-0'" ml-0 -n default --from "$dir/pod.json" --from "$dir/nrt.yaml"
-bad "no pod in the word's namespace" "--from: no Pod 'ml-0'" x/ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
+bad "no pod in it" "nrt.yaml: no pod 'ml-0'" ml-0 --from "$dir/nrt.yaml"
+bad "no pod in the namespace" "--from: no pod 'ml-0' in namespace 'default'" ml-0 -n default --from "$dir/pod.json" --from "$dir/nrt.yaml"
+bad "no pod in the word's namespace" "--from: no pod 'ml-0' in namespace 'x'" x/ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 bad "two namespaces" "'ai/ml-0' names another namespace than --namespace does" ai/ml-0 -n ml --from "$dir/pod.json" --from "$dir/nrt.yaml"
 for word in /ml-0 ai/ pod/ ai/ml-0/x; do
 	bad "the word $word" "'$word': name the pod NAME, pod/NAME or NAMESPACE/NAME" $word --from "$dir/pod.json" --from "$dir/nrt.yaml"

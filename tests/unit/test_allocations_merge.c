@@ -448,7 +448,7 @@ static void a_pod_without_the_container_is_another_one(void **state)
 	allocations_sort(&w->files);
 	allocations_sort(&w->api);
 	look(w, false, true);
-	allocations_find_uids(&w->api, &w->files, &w->evidence);
+	allocations_set_uids(&w->api, &w->files, &w->evidence);
 	test_assert_text("UID", w->api.items[0].pod_uid, "");
 }
 
@@ -666,7 +666,7 @@ static void names_and_uids_meet(void **state)
 	add_item(&files, "u1", "", "init", "4-7", "");
 	add_item(&files, "u2", "", "c", "", "nic1");
 	add_item(&files, "u9", "", "c", "8", "nic9");
-	allocations_find_uids(&api, &files, &none);
+	allocations_set_uids(&api, &files, &none);
 	allocations_add_from_files(&api, &files, false);
 	for (size_t i = 0; i < api.n_items; i++)
 		strbuf_addf(&text, "%s=%s ", api.items[i].pod, api.items[i].pod_uid);

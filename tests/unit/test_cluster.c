@@ -171,11 +171,7 @@ static void a_deleted_pod_frees_its_resources(void **state)
 
 static uint64_t broken(const struct cluster *cluster, const char *reason)
 {
-	size_t i = 0;
-
-	while (strcmp(reason, cluster_reasons[i]) != 0)
-		i++;
-	return cluster->n_assumed_rejected[i];
+	return cluster->n_assumed_rejected[rejection_reason_find(reason)];
 }
 
 /* Only pods that were assumed on the node that rejected them: neither pods of other schedulers, nor pods bound to another node. */
@@ -186,7 +182,7 @@ static void broken_assumptions_are_counted_by_reason(void **state)
 	} cases[] = {
 		{"app cpu=3 memory=1Gi", "TopologyAffinityError", "TopologyAffinityError"},
 		{"app cpu=2 memory=1Gi", "OutOfcpu", "OutOfcpu"},
-		{"app cpu=2 memory=1Gi", "OutOfnvidia.com/gpu", "other"},
+		{"app cpu=2 memory=1Gi", "OutOfnvidia.com/gpu", "OutOfExtendedResources"},
 	};
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct cluster_pod_sim *pod;
@@ -200,7 +196,6 @@ static void broken_assumptions_are_counted_by_reason(void **state)
 	pod->node = (ask_one(&c, pod, 0) + 1) % CLUSTER_NODES;
 	extender_cluster_report(&c, pod, NULL, 0);
 	extender_cluster_report(&c, pod, "Failed", 0);
-	assert_int_equal(c.cluster.n_rejected, 2);
 	assert_int_equal(broken(&c.cluster, "TopologyAffinityError"), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		pod = extender_cluster_pod(&c, cases[i].text);
@@ -209,7 +204,6 @@ static void broken_assumptions_are_counted_by_reason(void **state)
 		extender_cluster_report(&c, pod, NULL, 0);
 		extender_cluster_report(&c, pod, NULL, 0);
 		extender_cluster_report(&c, pod, "Failed", 0);
-		assert_int_equal(c.cluster.n_rejected, 3 + i);
 		assert_int_equal(broken(&c.cluster, cases[i].counted), 1);
 	}
 	assert_int_equal(broken(&c.cluster, "OutOfpods"), 0);
@@ -227,7 +221,6 @@ static void a_node_gets_no_equal_pod_after_a_rejection(void **state)
 	node = pod->node = ask_one(&c, pod, 0);
 	extender_cluster_report(&c, pod, NULL, 0);
 	extender_cluster_report(&c, pod, "Failed", 0);
-	assert_int_equal(c.cluster.n_rejected, 1);
 	assert_int_equal(c.cluster.n_pods, 0);
 	assert_int_equal(
 		extender_cluster_ask(&c, &answer_all, extender_cluster_pod(&c, "app cpu=3 memory=1Gi"), 0),

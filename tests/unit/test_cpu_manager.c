@@ -468,7 +468,7 @@ static void trying_is_as_taking(void **state)
 		shared = calloc(f.t.n_cpus, sizeof(*shared));
 		assert_non_null(shared);
 		memcpy(shared, f.shared, f.t.n_cpus * sizeof(*shared));
-		tried = cpu_manager_try(&f.cm, f.ws, shared, NULL, n, hint, f.scratch, f.taken);
+		tried = cpu_manager_allocate_counted(&f.cm, f.ws, shared, NULL, n, hint, f.scratch, f.taken);
 		taken = cpu_manager_allocate(&f.cm, f.ws, f.shared, NULL, n, hint, f.scratch, f.taken);
 		assert_int_equal(tried.status, taken.status);
 		n_more += taken.status == CPU_TAKE_OK && !hint.any_node &&

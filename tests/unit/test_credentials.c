@@ -531,6 +531,7 @@ static void the_home_directory_is_a_persons(void **state)
 	assert_int_equal(credentials_new(&options, &c, NULL), 0);
 	credentials_origin(c, &origin);
 	assert_string_equal(origin.kubeconfig + strlen(dir), "/a");
+	test_assert_text("cluster", origin.cluster, "one");
 	/* A changed file of the list is read again. */
 	test_write_file(dir, "b", CLUSTERS "users: [{name: u1, user: {token: fresh}}]\n");
 	assert_int_equal(credentials_access(c, NULL, &access, NULL), 0);

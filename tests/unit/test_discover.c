@@ -15,7 +15,7 @@
 #define SYSTEM "sys/devices/system/"
 
 static const char *const machines[] = {"16-nodes", "2s-smt2-split", "2s-snc4", "64-nodes-1024-cpus",
-	"8-sockets", "asymmetric", "ccx", "cxl", "gpu-memory", "holes", "hugepages", "interleaved",
+	"8-sockets", "asymmetric", "ccx", "cxl", "gb200", "gpu-memory", "holes", "hugepages", "interleaved",
 	"memoryless", "no-distances", "offline", "offline-node", "one-node", "overlapping", "row-missing",
 	"seed-2s-32cpu", "without-numa", "hidden-node", "core-ids", "books", "gpus"};
 
@@ -397,6 +397,35 @@ static void hwloc_opens_only_files_of_the_tree(void **state)
 	alarm(0);
 }
 
+/* No admission depends on isolated CPUs: a file that is missing or damaged is no error. */
+static void isolated_cpus_are_optional(void **state)
+{
+	static const struct {
+		const char *content, *want;
+	} cases[] = {{NULL, NULL}, {"\n", ""}, {"1\n", "1"}, {"x\n", NULL}, {"8192\n", NULL}};
+	uint64_t signature, before = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(test_rmtree) char *dir = test_tmpdir();
+		CLEANUP(machine_release) struct machine m, copy;
+		CLEANUP(freep) char *list = NULL;
+
+		machine_init(&m);
+		write_tree(dir);
+		if (cases[i].content)
+			test_write_file(dir, SYSTEM "cpu/isolated", cases[i].content);
+		discover(dir, &m);
+		assert_int_equal(hardware_signature(dir, &signature, NULL), 0);
+		assert_true(i == 0 || signature != before);
+		before = signature;
+		machine_copy(&m, &copy);
+		list = copy.isolated ? cpuset_print(copy.isolated) : NULL;
+		test_assert_text(cases[i].content, text_or_empty(list), text_or_empty(cases[i].want));
+		assert_int_equal(!list, !cases[i].want);
+	}
+}
+
 static void content_that_is_wrong_is_refused(void **state)
 {
 	static const struct {
@@ -746,6 +775,7 @@ int main(void)
 		cmocka_unit_test(machines_equal_their_golden_file),
 		cmocka_unit_test(machines_equal_their_files),
 		cmocka_unit_test(specs_come_out_as_written),
+		cmocka_unit_test(isolated_cpus_are_optional),
 		cmocka_unit_test(cores_are_counted_as_the_kubelet_does),
 		cmocka_unit_test(uncore_is_the_kubelets),
 		cmocka_unit_test(hybrid_cores_are_counted_as_the_kubelet_does),

@@ -96,12 +96,12 @@ static void estimate_of(const struct node_state *state, bool full_pcpus_only, st
 static enum kubelet_answer ask(struct node_admission *admission, const char *text)
 {
 	struct pod_request pod;
-	struct admission a;
+	struct kubelet_verdict v;
 
 	pod_from_text(&pod, text);
-	node_admission_judge(admission, &pod, &a);
+	node_admission_judge(admission, &pod, &v);
 	pod_request_release(&pod);
-	return a.answer;
+	return v.answer;
 }
 
 struct counts {

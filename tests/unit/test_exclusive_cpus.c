@@ -2,6 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "common/cleanup.h"
+#include "scoring/cpu_counts.h"
 #include "scoring/exclusive_cpus.h"
 #include "tests/lib/synthetic.h"
 
@@ -123,8 +124,8 @@ static void what_is_not_known(void **state)
 	assert_int_equal(e.policies[TOPOLOGY_MANAGER_RESTRICTED].step, 1);
 	assert_ranges(&e, TOPOLOGY_MANAGER_RESTRICTED, "1-63");
 	assert_ranges(&e, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE,
-		"unknown: the kubelet would not start: static policy option align-by-socket is incompatible "
-		"with Topology Manager policy single-numa-node");
+		"unknown: nrtd does not model the running kubelet's settings: static policy option align-by-socket is "
+		"incompatible with Topology Manager policy single-numa-node");
 	release_all(&e);
 	f.settings.cpu_manager = CPU_MANAGER_NONE;
 	find_all(&e, &f);
@@ -302,6 +303,88 @@ static void ranges_equal_the_verdicts(void **state)
 	assert_true(known > 3000 && counts[KUBELET_ADMITS] > 1000 && counts[KUBELET_REJECTS] > 1000);
 }
 
+/* Pods one after the other until the kubelet rejects one. Counts what was compared: pods on one NUMA node, and pods that fit after all others. */
+static void compare_sequence(uint64_t *random, const struct fixture *f, size_t *n_taken, size_t *n_fitting)
+{
+	CLEANUP(kubelet_workspace_freep) struct kubelet_workspace *ws = NULL;
+	struct kubelet_verdict verdict = {.answer = KUBELET_ADMITS};
+	struct cpu_counts all, left;
+	struct pod_request pod;
+	struct kubelet k;
+	size_t sum = 0;
+	bool one_node_each = true;
+
+	kubelet_init(&k, &f->node);
+	ws = kubelet_workspace_new(&k);
+	pod_request_init(&pod);
+	assert_non_null(pod_request_add(&pod, CONTAINER_APP, "c"));
+	if (cpu_counts_init(&k, f->shared, &all)) {
+		left = all;
+		for (size_t i = 0; i < 8 && verdict.answer == KUBELET_ADMITS; i++) {
+			size_t n = 1 + test_random(random) % (f->machine.n_cpus / 3 + 1);
+			bool fits = cpu_counts_admit_after(&all, n, sum), taken;
+
+			resource_list_set(
+				&pod.containers[0].requests, "cpu", quantity_from_units((int64_t)n));
+			assert_true(cpu_counts_is_pod_of_cpus(&pod));
+			if (i == 0)
+				kubelet_judge(&k, ws, &pod, QOS_GUARANTEED, &verdict);
+			else
+				kubelet_judge_next(&k, ws, &pod, QOS_GUARANTEED, &verdict);
+			if (fits && verdict.answer != KUBELET_ADMITS)
+				fail_msg("%zu CPUs fit after %zu: the kubelet says %d (%s)", n, sum,
+					(int)verdict.answer, verdict.reason.text);
+			one_node_each = one_node_each && cpu_counts_nodes(&all, n) == 1;
+			taken = one_node_each && cpu_counts_take(&left, n);
+			if (one_node_each && taken != (verdict.answer == KUBELET_ADMITS))
+				fail_msg("%zu CPUs: %d, the kubelet says %d (%s)", n, taken,
+					(int)verdict.answer, verdict.reason.text);
+			*n_taken += one_node_each;
+			*n_fitting += fits;
+			sum += n;
+		}
+	}
+	pod_request_release(&pod);
+	kubelet_release(&k);
+}
+
+static void counts_equal_the_verdicts(void **state)
+{
+	uint64_t random = test_seed(10);
+	size_t n_taken = 0, n_fitting = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 5000; round++) {
+		struct fixture f;
+
+		random_fixture(&random, &f);
+		f.settings.topology.policy = test_random(&random) % 3 ? TOPOLOGY_MANAGER_RESTRICTED
+								      : TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+		f.settings.topology.prefer_closest_numa_nodes = test_random(&random) % 8 == 0;
+		compare_sequence(&random, &f, &n_taken, &n_fitting);
+		fixture_release(&f);
+	}
+	assert_in_range(n_taken, 500, SIZE_MAX);
+	assert_in_range(n_fitting, 500, SIZE_MAX);
+}
+
+static void only_native_resources_are_counted(void **state)
+{
+	struct pod_request pod;
+
+	(void)state;
+	pod_request_init(&pod);
+	assert_non_null(pod_request_add(&pod, CONTAINER_APP, "c"));
+	resource_list_set(&pod.containers[0].limits, "vendor.com/nic", quantity_from_units(1));
+	assert_false(cpu_counts_is_pod_of_cpus(&pod));
+	pod_request_release(&pod);
+	pod_request_init(&pod);
+	assert_non_null(pod_request_add(&pod, CONTAINER_INIT, "i"));
+	assert_non_null(pod_request_add(&pod, CONTAINER_APP, "c"));
+	assert_false(cpu_counts_is_pod_of_cpus(&pod));
+	pod_request_release(&pod);
+}
+
 static void numbers_above_what_the_node_has_go(void **state)
 {
 	static const struct {
@@ -328,6 +411,8 @@ int main(void)
 		cmocka_unit_test(the_documents_example),
 		cmocka_unit_test(what_is_not_known),
 		cmocka_unit_test(ranges_equal_the_verdicts),
+		cmocka_unit_test(counts_equal_the_verdicts),
+		cmocka_unit_test(only_native_resources_are_counted),
 		cmocka_unit_test(numbers_above_what_the_node_has_go),
 	};
 

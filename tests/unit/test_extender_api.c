@@ -180,6 +180,91 @@ static void a_bad_request_is_one_line(void **state)
 }
 
 /* No prefix of a request is read beyond its end. */
+static void a_request_of_v1_is_read(void **state)
+{
+	static const struct {
+		const char *members;
+		bool all_nodes, assume;
+		size_t limit, n_names;
+	} cases[] = {
+		{"", true, false, CHOOSE_LIMIT, 0},
+		{",\"nodeNames\":null,\"limit\":null,\"assume\":null,\"nodes\":null", true, false,
+			CHOOSE_LIMIT, 0},
+		{",\"nodeNames\":[],\"limit\":1,\"assume\":true", false, true, 1, 0},
+		{",\"NodeNames\":[\"a\",\"b\"],\"Limit\":100,\"Assume\":false", false, false, 100, 2},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(extender_args_release) struct extender_args a = {.names = NULL};
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(REPLY_MAX);
+		struct err err = {""};
+
+		strbuf_addf(&text, "{\"pod\":" POD "%s}", cases[i].members);
+		if (extender_v1_parse(text.text, text.len, V1_NODES | V1_CHOICE, &a, &err) < 0)
+			fail_msg("%s: %s", text.text, err.text);
+		test_assert_text("uid", a.pod.uid, "u-1");
+		assert_int_equal(a.all_nodes, cases[i].all_nodes);
+		assert_int_equal(a.assume, cases[i].assume);
+		assert_int_equal(a.limit, cases[i].limit);
+		assert_int_equal(a.n_names, cases[i].n_names);
+	}
+}
+
+static void a_bad_request_of_v1_is_one_line(void **state)
+{
+	static const char *const cases[][2] = {
+		{"[]", "not a JSON object"},
+		{"{}", "Pod: a map is expected, not null"},
+		{"{\"pod\":" BARE_POD "}", "pod: metadata.uid is missing"},
+		{"{\"pod\":" POD ",\"k\":1}", "unknown member \"k\""},
+		{"{\"pod\":" POD ",\"nodes\":{}}", "unknown member \"nodes\""},
+		{"{\"pod\":" POD ",\"nodeNames\":7}", "NodeNames: a list is expected"},
+		{"{\"pod\":" POD ",\"assume\":1}", "assume: true or false is expected"},
+		{"{\"pod\":" POD ",\"limit\":0}", "limit: a number from 1 to 100 is expected"},
+		{"{\"pod\":" POD ",\"limit\":101}", "limit: a number from 1 to 100 is expected"},
+		{"{\"pod\":" POD ",\"limit\":1.5}", "limit: a number from 1 to 100 is expected"},
+		{"{\"pod\":" POD ",\"limit\":\"16\"}", "limit: a number from 1 to 100 is expected"},
+		{"{\"pod\":" POD ",\"limit\":1e}", "limit: a number from 1 to 100 is expected"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct extender_args a = {.n_names = 77};
+		struct err err = {""};
+
+		assert_int_equal(
+			extender_v1_parse(cases[i][0], strlen(cases[i][0]), V1_NODES | V1_CHOICE, &a, &err),
+			-EINVAL);
+		test_assert_text(cases[i][0], err.text, cases[i][1]);
+		assert_int_equal(a.n_names, 77);
+	}
+}
+
+static void a_verb_of_v1_has_only_its_members(void **state)
+{
+	static const struct {
+		const char *member, *name;
+		unsigned part;
+	} cases[] = {{"\"nodeNames\":[]", "nodeNames", V1_NODES}, {"\"limit\":1", "limit", V1_CHOICE},
+		{"\"assume\":true", "assume", V1_CHOICE}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(extender_args_release) struct extender_args a = {.names = NULL};
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(REPLY_MAX), want = STRBUF_INIT(100);
+		struct err err = {""};
+
+		strbuf_addf(&text, "{\"pod\":" POD ",%s}", cases[i].member);
+		strbuf_addf(&want, "unknown member \"%s\"", cases[i].name);
+		assert_int_equal(extender_v1_parse(text.text, text.len,
+					 (V1_NODES | V1_CHOICE) & ~cases[i].part, &a, &err),
+			-EINVAL);
+		test_assert_text(cases[i].name, err.text, want.text);
+		assert_int_equal(extender_v1_parse(text.text, text.len, cases[i].part, &a, &err), 0);
+	}
+}
+
 static void a_truncated_request_is_an_error(void **state)
 {
 	static const char *const texts[] = {
@@ -436,6 +521,9 @@ int main(void)
 		cmocka_unit_test(an_empty_node_list_is_valid),
 		cmocka_unit_test(members_match_as_in_go),
 		cmocka_unit_test(a_bad_request_is_one_line),
+		cmocka_unit_test(a_request_of_v1_is_read),
+		cmocka_unit_test(a_bad_request_of_v1_is_one_line),
+		cmocka_unit_test(a_verb_of_v1_has_only_its_members),
 		cmocka_unit_test(a_truncated_request_is_an_error),
 		cmocka_unit_test(passing_nodes_are_printed),
 		cmocka_unit_test(errors_and_scores_are_printed),

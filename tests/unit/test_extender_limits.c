@@ -69,7 +69,7 @@ static void unjudged_nodes_do_not_pass(void **state)
 	verb_answer_release(&answer, &c.cluster);
 }
 
-/* The orders of in-flight pods are tried within the limit. Until they are tried, their node does not pass, and the other nodes
+/* The orders of in-flight pods that numbers of CPUs do not decide (two containers) are tried within the limit. Until they are tried, their node does not pass, and the other nodes
  * are still judged. */
 static void orders_of_in_flight_pods_count_as_work(void **state)
 {
@@ -81,7 +81,8 @@ static void orders_of_in_flight_pods_count_as_work(void **state)
 	(void)state;
 	extender_cluster_init_alike(&c, &node_sim_plain);
 	for (size_t i = 0; i < 2; i++) { /* in flight on node-0, the fullest node */
-		pods[i] = extender_cluster_pod(&c, i ? "app cpu=3 memory=1Gi" : "app cpu=2 memory=1Gi");
+		pods[i] = extender_cluster_pod(&c, i ? "app cpu=3 memory=1Gi; app cpu=100m memory=1Gi"
+						     : "app cpu=2 memory=1Gi; app cpu=100m memory=1Gi");
 		extender_cluster_report(&c, pods[i], NULL, 0);
 	}
 	pod = extender_cluster_pod(&c, "app cpu=1 memory=1Gi");
@@ -221,7 +222,7 @@ static struct server *start_server(uint64_t work_ms)
 {
 	static const struct nrt_config nrt = {.node_state = true};
 	struct node_sim_setup setup = node_sim_plain;
-	const struct server_config config = {.max_stale_ms = UINT64_MAX,
+	const struct server_config config = {.replica.max_stale_ms = UINT64_MAX,
 		.verbs = {.pass_unknown = true},
 		.cluster = {.assume_ms = 60000},
 		.work_ms = work_ms};

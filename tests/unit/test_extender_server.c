@@ -15,7 +15,7 @@ static void assert_ready(struct server *s, bool want, const char *text)
 {
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
 
-	assert_int_equal(server_ready(s, &line), want);
+	assert_int_equal(replica_ready(server_replica(s), &line), want);
 	if (strncmp(line.text, text, strlen(text)) != 0)
 		fail_msg("'%s', want '%s'", line.text, text);
 }
@@ -24,7 +24,7 @@ static void list_all(struct server *s)
 {
 	for (int kind = 0; kind < CLUSTER_KINDS; kind++) {
 		server_list_begin(s, (enum object_kind)kind);
-		server_api_alive(s, (enum object_kind)kind);
+		replica_note_alive(server_replica(s), (enum object_kind)kind);
 		server_list_end(s, (enum object_kind)kind, 0);
 	}
 }
@@ -32,7 +32,7 @@ static void list_all(struct server *s)
 /* The PodDisruptionBudgets are optional. */
 static void it_is_ready_with_the_three_required_lists(void **state)
 {
-	static const struct server_config config = {.max_stale_ms = 3600000};
+	static const struct server_config config = {.replica.max_stale_ms = 3600000};
 	static const char *const texts[CLUSTER_KINDS_REQUIRED] = {
 		"the NodeResourceTopologies are not listed yet", "the Nodes are not listed yet",
 		"the Pods are not listed yet"};
@@ -43,7 +43,7 @@ static void it_is_ready_with_the_three_required_lists(void **state)
 	for (int kind = 0; kind < CLUSTER_KINDS_REQUIRED; kind++) {
 		assert_ready(s, false, texts[kind]);
 		server_list_begin(s, (enum object_kind)kind);
-		server_api_alive(s, (enum object_kind)kind);
+		replica_note_alive(server_replica(s), (enum object_kind)kind);
 		server_list_end(s, (enum object_kind)kind, 0);
 	}
 	assert_ready(s, true, "ok");
@@ -52,7 +52,7 @@ static void it_is_ready_with_the_three_required_lists(void **state)
 /* Silence about any one kind makes the cache stale. */
 static void the_cache_is_stale_when_one_kind_is_silent(void **state)
 {
-	static const struct server_config config = {.max_stale_ms = 20};
+	static const struct server_config config = {.replica.max_stale_ms = 20};
 
 	(void)state;
 	for (int silent = 0; silent < CLUSTER_KINDS_REQUIRED; silent++) {
@@ -63,7 +63,7 @@ static void the_cache_is_stale_when_one_kind_is_silent(void **state)
 		usleep(60000);
 		for (int kind = 0; kind < CLUSTER_KINDS; kind++)
 			if (kind != silent)
-				server_api_alive(s, (enum object_kind)kind);
+				replica_note_alive(server_replica(s), (enum object_kind)kind);
 		assert_ready(s, false, "the API server has sent nothing for ");
 	}
 }
@@ -79,8 +79,8 @@ static void preempt(struct server *s)
 
 static void unknown_budgets_are_logged_once(void **state)
 {
-	static const struct server_config config = {.max_stale_ms = 3600000},
-					  impatient = {.max_stale_ms = 20};
+	static const struct server_config config = {.replica.max_stale_ms = 3600000},
+					  impatient = {.replica.max_stale_ms = 20};
 	struct test_log_lines lines;
 
 	(void)state;
@@ -91,7 +91,7 @@ static void unknown_budgets_are_logged_once(void **state)
 		server_new(&config, NULL, &s);
 		for (int kind = 0; kind < (known ? CLUSTER_KINDS : CLUSTER_KINDS_REQUIRED); kind++) {
 			server_list_begin(s, (enum object_kind)kind);
-			server_api_alive(s, (enum object_kind)kind);
+			replica_note_alive(server_replica(s), (enum object_kind)kind);
 			server_list_end(s, (enum object_kind)kind, 0);
 		}
 		preempt(s);
@@ -105,7 +105,7 @@ static void unknown_budgets_are_logged_once(void **state)
 		list_all(s);
 		usleep(60000);
 		for (int kind = 0; kind < (silent ? CLUSTER_KINDS_REQUIRED : CLUSTER_KINDS); kind++)
-			server_api_alive(s, (enum object_kind)kind);
+			replica_note_alive(server_replica(s), (enum object_kind)kind);
 		preempt(s);
 		assert_int_equal(lines.n, 1 + silent);
 	}
@@ -164,8 +164,8 @@ static void *delete_soon(void *data)
 
 static void a_nominated_pod_waits_for_the_end_of_its_victims(void **state)
 {
-	static const struct server_config brief = {.max_stale_ms = 3600000, .victims_ms = 300},
-					  patient = {.max_stale_ms = 3600000, .victims_ms = 60000};
+	static const struct server_config brief = {.replica.max_stale_ms = 3600000, .victims_ms = 300},
+					  patient = {.replica.max_stale_ms = 3600000, .victims_ms = 60000};
 	CLEANUP(server_freep) struct server *s = NULL, *t = NULL;
 	pthread_t thread;
 
@@ -190,7 +190,7 @@ static void a_nominated_pod_waits_for_the_end_of_its_victims(void **state)
 /* A request may wait, for victims or for other requests: the cache may be stale then, and another replica may hold the lease. */
 static void a_cache_that_gets_stale_during_a_request_answers_nothing(void **state)
 {
-	static const struct server_config config = {.max_stale_ms = 200, .victims_ms = 500};
+	static const struct server_config config = {.replica.max_stale_ms = 200, .victims_ms = 500};
 	CLEANUP(server_freep) struct server *s = NULL;
 	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(1024);
 	char text[400];
@@ -201,14 +201,14 @@ static void a_cache_that_gets_stale_during_a_request_answers_nothing(void **stat
 	report_victim(s, 4);
 	snprintf(text, sizeof(text), NOMINATED_FILTER, "n");
 	for (int kind = 0; kind < CLUSTER_KINDS; kind++)
-		server_api_alive(s, (enum object_kind)kind);
+		replica_note_alive(server_replica(s), (enum object_kind)kind);
 	assert_int_equal(server_post(s, "/filter", text, strlen(text), &reply), 503);
 	assert_non_null(strstr(reply.text, "the API server has sent nothing for "));
 }
 
 static void a_file_is_never_stale(void **state)
 {
-	static const struct server_config config = {.max_stale_ms = 0};
+	static const struct server_config config = {.replica.max_stale_ms = 0};
 	CLEANUP(server_freep) struct server *s = NULL;
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
 	char path[256];
@@ -227,7 +227,7 @@ static void a_file_is_never_stale(void **state)
 /* One object that cannot be read is skipped, as from the API server; a file with nothing else is an error. */
 static void a_file_may_have_bad_objects(void **state)
 {
-	static const struct server_config config = {.max_stale_ms = 0};
+	static const struct server_config config = {.replica.max_stale_ms = 0};
 	static const char *const good =
 		"{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"n\"},\"zones\":[{\"type\":\"Node\",\"name\":\"node-0\"}]}";
 	static const char *const bad =
@@ -267,7 +267,8 @@ static int post(struct server *s, const char *text)
 /* Pods that the process before has assumed are bound meanwhile. */
 static void it_answers_a_while_after_its_start(void **state)
 {
-	static const struct server_config config = {.max_stale_ms = 3600000, .takeover_ms = 60};
+	static const struct server_config config = {
+		.replica.max_stale_ms = 3600000, .replica.takeover_ms = 60};
 	CLEANUP(server_freep) struct server *s = NULL;
 
 	(void)state;
@@ -325,7 +326,7 @@ static void requests_are_counted_by_duration(void **state)
 /* One object without node state, and one Node without an object. */
 static void nodes_are_counted_by_basis(void **state)
 {
-	static const struct server_config config = {.max_stale_ms = 3600000};
+	static const struct server_config config = {.replica.max_stale_ms = 3600000};
 	static const char *const lines[] = {"nrtd_extender_nodes{state=\"unknown\"} 1\n",
 		"nrtd_extender_nodes{state=\"estimated\"} 1\n", "nrtd_extender_nodes{state=\"exact\"} 0\n",
 		"nrtd_extender_ready 1\n", "\nprocess_start_time_seconds 1",
@@ -356,7 +357,7 @@ static void nodes_are_counted_by_basis(void **state)
 /* Objects that the API server accepts or might send: each is skipped or applied, and the list completes. */
 static void a_bad_object_does_not_affect_other_objects(void **state)
 {
-	static const struct server_config config = {.max_stale_ms = 3600000};
+	static const struct server_config config = {.replica.max_stale_ms = 3600000};
 	static const struct {
 		enum object_kind kind;
 		const char *text;
@@ -409,7 +410,7 @@ static void a_bad_object_does_not_affect_other_objects(void **state)
 	assert_int_equal(json_parse(large.text, large.len, &pod, NULL), 0);
 	server_update(s, OBJECT_POD, &pod);
 	for (enum object_kind kind = 0; kind < CLUSTER_KINDS; kind++) {
-		server_api_alive(s, kind);
+		replica_note_alive(server_replica(s), kind);
 		server_list_end(s, kind, 0);
 	}
 	assert_ready(s, true, "ok");
@@ -426,7 +427,7 @@ static void expect_record(
 {
 	CLEANUP(doc_release) struct doc annotations = {.kind = DOC_MAP};
 
-	server_annotate_lease(s, before, &annotations);
+	replica_annotate_lease(server_replica(s), before, &annotations);
 	if (strncmp(doc_text(&annotations, EXTENDER_RECORD_SCHEDULERS), schedulers, strlen(schedulers)) != 0)
 		fail_msg("%s, want %s", doc_text(&annotations, EXTENDER_RECORD_SCHEDULERS), schedulers);
 	test_assert_text("nodes", doc_text(&annotations, EXTENDER_RECORD_NODES), nodes);
@@ -446,7 +447,7 @@ static void post_filter(struct server *s, const char *body, int status)
 /* A scheduler counts once it has been answered. */
 static void schedulers_that_ask_are_recorded(void **state)
 {
-	static const struct server_config config = {.max_stale_ms = 3600000};
+	static const struct server_config config = {.replica.max_stale_ms = 3600000};
 	CLEANUP(server_freep) struct server *s = NULL;
 	CLEANUP(doc_release) struct doc before = {.kind = DOC_MAP};
 
@@ -467,7 +468,7 @@ static void schedulers_that_ask_are_recorded(void **state)
 	{
 		CLEANUP(doc_release) struct doc annotations = {.kind = DOC_MAP};
 
-		server_annotate_lease(s, NULL, &annotations);
+		replica_annotate_lease(server_replica(s), NULL, &annotations);
 		assert_non_null(strstr(doc_text(&annotations, EXTENDER_RECORD_SCHEDULERS),
 			",\"old\":\"2020-01-01T00:00:00.000000Z\"}"));
 		assert_null(strstr(
@@ -488,7 +489,7 @@ static void update_node(struct server *s, const char *version)
 
 static void the_version_of_the_nodes_is_recorded(void **state)
 {
-	static const struct server_config config = {.max_stale_ms = 3600000};
+	static const struct server_config config = {.replica.max_stale_ms = 3600000};
 	CLEANUP(server_freep) struct server *s = NULL;
 
 	(void)state;

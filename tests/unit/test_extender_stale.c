@@ -14,6 +14,9 @@
 	"\"spec\":{\"priority\":5,\"containers\":[{\"name\":\"app\",\"resources\":{"       \
 	"\"limits\":{\"cpu\":\"2\",\"memory\":\"1Gi\"}}}]}},"
 #define NAMES POD "\"Nodes\":null,\"NodeNames\":[\"node-0\",\"node-1\"]}"
+#define ANY   POD "\"limit\":1,\"assume\":true}"
+#define NAMED POD "\"nodeNames\":[\"node-0\",\"node-1\"]}"
+#define PLAIN POD "\"nodeNames\":null}"
 #define VICTIMS \
 	POD "\"NodeNameToMetaVictims\":{\"node-1\":{\"Pods\":[{\"UID\":\"2\"}],\"NumPDBViolations\":0}}}"
 
@@ -21,8 +24,9 @@
 static struct server *begin(bool stale, bool open)
 {
 	static const struct nrt_config nrt = {.node_state = true};
-	const struct server_config config = {
-		.max_stale_ms = stale ? 0 : UINT64_MAX, .stale_open = open, .cluster = {.assume_ms = 60000}};
+	const struct server_config config = {.replica.max_stale_ms = stale ? 0 : UINT64_MAX,
+		.replica.stale_open = open,
+		.cluster = {.assume_ms = 60000}};
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	struct server *s = NULL;
 	struct node_sim sim;
@@ -52,7 +56,8 @@ static void check(struct server *s, const char *path, const char *body, int stat
 #define ERROR(text)                                                                               \
 	"{\"NodeNames\":null,\"Nodes\":null,\"FailedNodes\":null,\"FailedAndUnresolvableNodes\":" \
 	"null,\"Error\":\"" text "\"}"
-#define SCORES(a, b) "[{\"Host\":\"node-0\",\"Score\":" a "},{\"Host\":\"node-1\",\"Score\":" b "}]"
+#define V1(nodes, reasons) "{" nodes ",\"reasons\":[" reasons "],\"unreachedNodes\":0}"
+#define SCORES(a, b)       "[{\"Host\":\"node-0\",\"Score\":" a "},{\"Host\":\"node-1\",\"Score\":" b "}]"
 
 static void stale_open_passes_every_node(void **state)
 {
@@ -66,18 +71,38 @@ static void stale_open_passes_every_node(void **state)
 	check(fresh, "/preempt", VICTIMS, 200, "{\"NodeNameToMetaVictims\":{}}");
 	check(stale, "/preempt", VICTIMS, 200,
 		"{\"NodeNameToMetaVictims\":{\"node-1\":{\"Pods\":[{\"UID\":\"2\"}],\"NumPDBViolations\":0}}}");
+	check(fresh, "/v1/choose", ANY, 200, V1("\"nodeNames\":[\"node-0\"],\"assumed\":true", ""));
+	check(stale, "/v1/choose", ANY, 200, V1("\"failedNodeNames\":[],\"assumed\":false", ""));
+	check(fresh, "/v1/admit", NAMED, 200, V1("\"nodeNames\":[\"node-0\"]", ""));
+	check(stale, "/v1/admit", NAMED, 200, V1("\"failedNodeNames\":[]", ""));
+	check(fresh, "/v1/forget", PLAIN, 200, "{}");
+	check(stale, "/v1/forget", PLAIN, 200, "{}");
+}
+
+static void reasons_are_counted(void **state)
+{
+	CLEANUP(server_freep) struct server *s = begin(false, false);
+
+	(void)state;
+	check(s, "/v1/admit", POD "\"nodeNames\":[\"x\",\"y\"]}", 200,
+		V1("\"nodeNames\":[]",
+			"{\"nodes\":2,\"reason\":\"the extender knows no Node or NodeResourceTopology object of "
+			"this name\"}"));
 }
 
 static void stale_closed_returns_an_error(void **state)
 {
-	static const char want[] = ERROR("the API server has sent nothing for N s");
-	static const char *const requests[][2] = {
-		{"/filter", NAMES}, {"/prioritize", NAMES}, {"/preempt", VICTIMS}};
+	static const char filter[] = ERROR("the API server has sent nothing for N s"),
+			  v1[] = "{\"error\":\"the API server has sent nothing for N s\"}";
+	static const char *const requests[][3] = {{"/filter", NAMES, filter}, {"/prioritize", NAMES, filter},
+		{"/preempt", VICTIMS, filter}, {"/v1/choose", ANY, v1}, {"/v1/admit", NAMED, v1},
+		{"/v1/forget", PLAIN, v1}};
 	CLEANUP(server_freep) struct server *s = begin(true, false);
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
 		CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(4096);
+		const char *want = requests[i][2];
 		size_t digits = (size_t)(strstr(want, "N s") - want), n;
 
 		assert_int_equal(
@@ -118,18 +143,28 @@ static void bad_requests_get_a_reason(void **state)
 	check(s, "/prioritize", "[]", 400, ERROR("not a JSON object"));
 	check(s, "/preempt", "{\"NodeNameToMetaVictims\":{}}", 400, ERROR("Pod: missing"));
 	check(s, "/filter", "{\"Pod\":{\"a\":1e999}}", 400, ERROR("Pod: line 1: number too large"));
+	check(s, "/v1/choose", POD "\"k\":1}", 400, "{\"error\":\"unknown member \\\"k\\\"\"}");
 	check(s, "/else", NAMES, 404, "");
+	check(s, "/choose", NAMES, 404, "");
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
 		assert_count(s, verbs[i], "bad-request", i == 0 ? "2" : "1");
 		assert_count(s, verbs[i], "failed", "0");
 	}
 	check(s, "/filter", NAMES, 200, ANSWER("\"node-0\"", ""));
 	assert_count(s, "filter", "assumed", "1");
+	check(s, "/v1/choose", ANY, 200, V1("\"nodeNames\":[\"node-0\"],\"assumed\":true", ""));
+	assert_count(s, "choose", "assumed", "1");
+	assert_count(s, "choose", "bad-request", "1");
+	check(s, "/v1/admit", ANY, 400, "{\"error\":\"unknown member \\\"limit\\\"\"}");
+	check(s, "/v1/forget", NAMED, 400, "{\"error\":\"unknown member \\\"nodeNames\\\"\"}");
+	check(s, "/v1/admit", PLAIN, 200, V1("\"failedNodeNames\":[]", ""));
+	assert_count(s, "admit", "passed", "1");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reasons_are_counted),
 		cmocka_unit_test(stale_open_passes_every_node),
 		cmocka_unit_test(stale_closed_returns_an_error),
 		cmocka_unit_test(bad_requests_get_a_reason),

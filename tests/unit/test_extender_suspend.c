@@ -35,7 +35,7 @@ static int wake(void **state)
 
 static void the_cache_is_stale_after_suspend(void **state)
 {
-	const struct server_config config = {.max_stale_ms = 60000, .cluster = {.assume_ms = 60000}};
+	const struct server_config config = {.replica.max_stale_ms = 60000, .cluster = {.assume_ms = 60000}};
 	CLEANUP(server_freep) struct server *s = NULL;
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
 
@@ -43,16 +43,16 @@ static void the_cache_is_stale_after_suspend(void **state)
 	server_new(&config, NULL, &s);
 	for (enum object_kind kind = 0; kind < CLUSTER_KINDS; kind++) {
 		server_list_end(s, kind, 0);
-		server_api_alive(s, kind);
+		replica_note_alive(server_replica(s), kind);
 	}
-	assert_true(server_ready(s, &line));
+	assert_true(replica_ready(server_replica(s), &line));
 	suspended_s = 100;
-	assert_false(server_ready(s, &line));
+	assert_false(replica_ready(server_replica(s), &line));
 }
 
 static void bad_objects_do_not_flood_the_log(void **state)
 {
-	static const struct server_config config = {.max_stale_ms = 0};
+	static const struct server_config config = {.replica.max_stale_ms = 0};
 	CLEANUP(server_freep) struct server *s = NULL;
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536);
 	const struct err why = {"bad quantity"};

@@ -71,7 +71,8 @@ static void an_admitted_pod(void **state)
 		"scores       MostAllocated 0, LeastAllocated 0, BalancedAllocation 0, LeastNUMANodes 94\n"
 		"kubelet      Topology Manager policy restricted, scope container\n");
 	assert_json(&f,
-		"{\"admitted\":true,\"reason\":\"\",\"rejection\":\"\",\"caution\":null,\"containers\":[{\"name\":\"app\","
+		"{\"qosClass\":\"Guaranteed\",\"notGuaranteed\":\"\",\"alignment\":\"the Topology Manager aligns 4 exclusive CPUs, and memory where the memory manager is Static\",\"exclusiveCPUs\":4,"
+		"\"admitted\":true,\"reason\":\"\",\"rejection\":\"\",\"caution\":null,\"containers\":[{\"name\":\"app\","
 		"\"numaNodes\":[0],\"preferred\":true,\"remote\":false,\"cpus\":\"1-2,17-18\",\"memoryNUMANodes\":null}],"
 		"\"numaNodes\":1,\"minDistance\":true,\"scores\":{\"MostAllocated\":0,"
 		"\"LeastAllocated\":0,\"BalancedAllocation\":0,\"LeastNUMANodes\":94},\"schedulerPasses\":"
@@ -95,7 +96,8 @@ static void a_rejected_pod(void **state)
 		"scores       MostAllocated 0, LeastAllocated 0, BalancedAllocation 0, LeastNUMANodes 0\n"
 		"kubelet      Topology Manager policy restricted, scope container\n");
 	assert_json(&f,
-		"{\"admitted\":false,\"reason\":\"container 'app': restricted: 17 CPUs wanted,"
+		"{\"qosClass\":\"Guaranteed\",\"notGuaranteed\":\"\",\"alignment\":\"the Topology Manager aligns 27 exclusive CPUs, and memory where the memory manager is Static\",\"exclusiveCPUs\":27,"
+		"\"admitted\":false,\"reason\":\"container 'app': restricted: 17 CPUs wanted,"
 		" 16 available\",\"rejection\":\"TopologyAffinityError\",\"caution\":null,\"containers\":[],"
 		"\"numaNodes\":null,\"minDistance\":null,\"scores\":{\"MostAllocated\":0,"
 		"\"LeastAllocated\":0,\"BalancedAllocation\":0,\"LeastNUMANodes\":0},"
@@ -129,6 +131,9 @@ static void assert_reason(const struct fit_fixture *f, const char *want)
 	test_assert_text("reason", begin, want);
 }
 
+#define SHARES \
+	"  the pod shares CPUs and memory with other pods; the Topology Manager aligns nothing and does not reject the pod\n"
+
 static void remedies_name_each_change(void **state)
 {
 	static const struct {
@@ -158,12 +163,13 @@ static void remedies_name_each_change(void **state)
 			false, false},
 		/* The pod-level amount must cover that of the container. */
 		{"app cpu=40 memory=1Gi",
+			SHARES
 			"  cpu: 64 wanted, the node has at most 26 left (OutOfcpu)\n"
 			"  would fit with 26 CPUs instead of 40, 26 CPUs instead of 64 in the pod's resources",
 			false, true},
 		{"app cpu=4 memory=1Gi",
-			"  cpu: 64 wanted, the node has at most 26 left (OutOfcpu)\n"
-			"  would fit with 26 CPUs instead of 64 in the pod's resources",
+			SHARES "  cpu: 64 wanted, the node has at most 26 left (OutOfcpu)\n"
+			       "  would fit with 26 CPUs instead of 64 in the pod's resources",
 			false, true},
 	};
 
@@ -294,7 +300,7 @@ static void what_is_said_beside_the_verdict(void **state)
 	fit_fixture_report(&f);
 	assert_true(says(&f,
 		"(Burstable)\n"
-		"  not Guaranteed, because container 'app' has no equal request and limit of memory\n"
+		"  not Guaranteed, because container 'app' has no equal request and limit of memory\n" SHARES
 		"  not evaluated: the pod's resourceClaims; the verdict ignores what the claims request\n"));
 	assert_true(says(&f, "\"unchecked\":[\"resourceClaims\"]"));
 	fit_fixture_report_on(&f, "app cpu=4; app cpu=1");
@@ -346,7 +352,7 @@ static void devices_are_not_checked(void **state)
 	fit_fixture_report_on(&f, "app cpu=4 memory=8Gi v.com/nic=1");
 	assert_text(&f,
 		"unknown: 4 CPUs, 8Gi memory, 1 v.com/nic (Guaranteed)\n"
-		"  which devices are free is not known; without v.com/nic the pod fits\n"
+		"  the free devices are unknown; without v.com/nic the pod fits\n"
 		"\n"
 		"container  NUMA nodes          CPUs\n"
 		"app        0 preferred         1-2,17-18\n"
@@ -356,8 +362,9 @@ static void devices_are_not_checked(void **state)
 		"scores       MostAllocated 0, LeastAllocated 0, BalancedAllocation 0, LeastNUMANodes 94\n"
 		"kubelet      Topology Manager policy restricted, scope container\n");
 	assert_json(&f,
-		"{\"admitted\":null,"
-		"\"reason\":\"which devices are free is not known; without v.com/nic the pod fits\","
+		"{\"qosClass\":\"Guaranteed\",\"notGuaranteed\":\"\",\"alignment\":\"the Topology Manager aligns 4 exclusive CPUs, devices, and memory where the memory manager is Static\",\"exclusiveCPUs\":4,"
+		"\"admitted\":null,"
+		"\"reason\":\"the free devices are unknown; without v.com/nic the pod fits\","
 		"\"rejection\":\"\",\"caution\":null,\"containers\":[{\"name\":\"app\",\"numaNodes\":[0],"
 		"\"preferred\":true,\"remote\":false,\"cpus\":\"1-2,17-18\",\"memoryNUMANodes\":null}],\"numaNodes\":1,"
 		"\"minDistance\":true,\"scores\":{\"MostAllocated\":0,\"LeastAllocated\":0,"
@@ -373,7 +380,7 @@ static void devices_are_not_checked(void **state)
 	fit_fixture_report_on(&f, "app cpu=12 memory=1Gi v.com/nic=1; app cpu=12 memory=1Gi");
 	assert_int_equal(f.report.answer, KUBELET_UNKNOWN);
 	test_assert_text("reason", f.report.reason,
-		"which devices are free is not known; without v.com/nic the pod does not fit: restricted: "
+		"the free devices are unknown; without v.com/nic the pod does not fit: restricted: "
 		"12 CPUs fit one NUMA node by size (16), but the freest has 10");
 	fit_fixture_release(&f);
 }

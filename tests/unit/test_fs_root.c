@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 #include "tests/lib/test.h"
 
 /* ---- links below a root */
@@ -167,40 +168,40 @@ static void links_stay_below_the_root_on_an_old_kernel(void **state)
 		test_skip("no filter of system calls can be set here");
 }
 
-/* valgrind's kernel has none. */
-static bool knows_openat2(void)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(100);
-	CLEANUP(closep) int root = fs_open("/", "/", O_PATH | O_DIRECTORY);
-
-	assert_true(root >= 0);
-	return fs_read_below(root, "none", &text) != -ENOSYS;
-}
-
-static void files_of_a_folder_are_read_where_no_link_is(void **state)
+/* With the directory open and without it, as where it cannot be opened. */
+static void files_of_a_directory_are_read_through_links_too(void **state)
 {
 	static const struct {
-		const char *path;
+		const char *name;
 		int want;
-	} cases[] = {{"kubelet/file", 0}, {"kubelet/none", -ENOENT}, {"none/file", -ENOENT},
-		{"link/file", -ELOOP}, {"kubelet/link", -ELOOP}, {"../etc/empty", -EXDEV}};
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(100);
+		const char *text;
+	} cases[] = {{"file", 0, "above"}, {"kubelet/file", 0, "inside"}, {"kubelet/none", -ENOENT, ""},
+		{"none/file", -ENOENT, ""}, {"file/none", -ENOTDIR, ""}, {"link/file", 0, "inside"},
+		{"kubelet/link", 0, "inside"}, {"kubelet/out", -ENOENT, ""}, {"../data/file", 0, "above"}};
 	CLEANUP(remove_tree) struct tree t;
-	CLEANUP(closep) int folder = -1;
+	CLEANUP(closep) int fd = -1;
 
 	(void)state;
-	if (!knows_openat2())
-		test_skip("this kernel has no openat2(2)");
 	make_tree(&t);
 	link_to(t.dir, "data/link", "kubelet");
 	link_to(t.dir, "data/kubelet/link", "file");
-	folder = fs_open(t.dir, "/data", O_PATH | O_DIRECTORY);
-	assert_true(folder >= 0);
-	assert_int_equal(fs_read_below(folder, "file", &text), 0);
-	assert_string_equal(text.text, "above");
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(fs_read_below(folder, cases[i].path, &text), cases[i].want);
-		assert_string_equal(text.text, "aboveinside");
+	link_to(t.dir, "data/kubelet/out", t.outside);
+	fd = fs_open(t.dir, "/data", O_PATH | O_DIRECTORY);
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+		const struct fs_directory data = {t.dir, "/data", i % 2 == 0 ? fd : -EACCES};
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(100);
+		CLEANUP(freep)
+		char *message = xasprintf("cannot open '%s/data/%s': ", t.dir, cases[i / 2].name);
+		struct err err = {""};
+
+		if (fs_read_in(&data, cases[i / 2].name, &text, &err) != cases[i / 2].want)
+			fail_msg("%s: %s", cases[i / 2].name, err.text);
+		test_assert_text(cases[i / 2].name, text.text, cases[i / 2].text);
+		if (cases[i / 2].want < 0)
+			assert_true(strstr(err.text, message) == err.text);
+		else
+			assert_string_equal(err.text, "");
 	}
 }
 
@@ -339,7 +340,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(links_stay_below_the_root),
 		cmocka_unit_test(links_stay_below_the_root_on_an_old_kernel),
-		cmocka_unit_test(files_of_a_folder_are_read_where_no_link_is),
+		cmocka_unit_test(files_of_a_directory_are_read_through_links_too),
 		cmocka_unit_test(folders_are_listed_below_the_root),
 		cmocka_unit_test(names_are_listed_in_order),
 		cmocka_unit_test(what_is_not_there_is_resolved_as_far_as_it_goes),

@@ -256,9 +256,9 @@ static void bad_shapes_are_named(void **state)
 	static const struct {
 		const char *shape, *text;
 	} cases[] = {
-		{"cpu", "--shape: 'cpu' does not begin with a name and '=': small=cpu=4,memory=8Gi"},
+		{"cpu", "--shape: 'cpu' is not of the form NAME=REQUEST, for example small=cpu=4,memory=8Gi"},
 		{"-a=cpu=1",
-			"--shape: '-a=cpu=1' does not begin with a name and '=': small=cpu=4,memory=8Gi"},
+			"--shape: '-a=cpu=1' is not of the form NAME=REQUEST, for example small=cpu=4,memory=8Gi"},
 		{"a=", "--shape: shape 'a': '' is not RESOURCE=QUANTITY"},
 		{"a=cpu", "--shape: shape 'a': 'cpu' is not RESOURCE=QUANTITY"},
 		{"a=cpu=1,cpu=2", "--shape: shape 'a': cpu is requested twice"},

@@ -49,7 +49,7 @@ static void init_node(struct node_state *node, const struct synthetic *shape, co
 	node->settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
 	node->settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
 	node->settings.topology.max_numa_nodes = 8;
-	node->settings.reserved_cpu_known = true;
+	node->settings.reserved_known = true;
 	node->settings.kube_reserved_cpu = QTY_UNIT;
 	node->allocations.cpus_known = true;
 	node->allocations.shared = set_of(shared);
@@ -107,12 +107,12 @@ static enum kubelet_answer judge(const struct node_state *node, const char *text
 {
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	CLEANUP(pod_request_release) struct pod_request pod;
-	struct admission a;
+	struct kubelet_verdict v;
 
 	node_admission_init(&admission, node);
 	pod_from_text(&pod, text);
-	node_admission_judge(&admission, &pod, &a);
-	return a.answer;
+	node_admission_judge(&admission, &pod, &v);
+	return v.answer;
 }
 
 static uint64_t available(const struct node_state *node, size_t at, const char *name)

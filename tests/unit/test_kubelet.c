@@ -299,7 +299,7 @@ static void nodes_that_cannot_be_judged(void **state)
 	kubelet_fixture_ready(&f);
 	assert_int_equal(judge(&f, "app cpu=1 memory=1Gi", QOS_GUARANTEED), KUBELET_UNKNOWN);
 	test_assert_text("nine", f.verdict.reason.text,
-		"the kubelet would not start: 9 NUMA nodes, max-allowable-numa-nodes is 8");
+		"nrtd does not model the running kubelet's settings: 9 NUMA nodes, max-allowable-numa-nodes is 8");
 	kubelet_fixture_release(&f);
 
 	kubelet_fixture_init(&f, &many, TOPOLOGY_MANAGER_RESTRICTED);
@@ -323,7 +323,7 @@ static void nodes_that_cannot_be_judged(void **state)
 	f.settings.cpu_options.align_by_socket = true;
 	kubelet_fixture_ready(&f);
 	assert_int_equal(judge(&f, "app cpu=1 memory=1Gi", QOS_GUARANTEED), KUBELET_UNKNOWN);
-	assert_non_null(strstr(f.verdict.reason.text, "would not start"));
+	assert_non_null(strstr(f.verdict.reason.text, "nrtd does not model the running"));
 	kubelet_fixture_release(&f);
 
 	kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);

@@ -194,16 +194,16 @@ static void cpus_that_are_kept(void **state)
 			"cpus=4,12 memory=1Gi@1; memory=1Gi@0", .answer = KUBELET_ADMITS},
 		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=2 memory=1Gi", "cpus=1,4 memory=1Gi@0",
 			.answer = KUBELET_REJECTS,
-			"restricted: the pod holds CPUs on NUMA nodes {0-1} memory on {0}, which the policy does not admit again"},
+			"restricted: the pod holds CPUs on NUMA nodes {0-1}, memory on NUMA nodes {0}, which the policy does not admit again"},
 		{TOPOLOGY_MANAGER_RESTRICTED,
 			"app cpu=1 memory=1Gi; app cpu=2 memory=1Gi; app cpu=1 memory=1Gi",
 			"cpus=1 memory=1Gi@0; cpus=2,4 memory=1Gi@0; cpus=3 memory=1Gi@0",
 			.answer = KUBELET_REJECTS,
-			"restricted: the pod holds CPUs on NUMA nodes {0-1} memory on {0}, which the policy does not admit again",
+			"restricted: the pod holds CPUs on NUMA nodes {0-1}, memory on NUMA nodes {0}, which the policy does not admit again",
 			.container = 1},
 		{TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "app cpu=2 memory=1Gi", "cpus=1,4 memory=1Gi@1",
 			.answer = KUBELET_REJECTS,
-			"single-numa-node: the pod holds CPUs on NUMA nodes {0-1} memory on {1}, which the policy does not admit again"},
+			"single-numa-node: the pod holds CPUs on NUMA nodes {0-1}, memory on NUMA nodes {1}, which the policy does not admit again"},
 		{TOPOLOGY_MANAGER_BEST_EFFORT, "app cpu=2 memory=1Gi", "cpus=1,4 memory=1Gi@0",
 			.answer = KUBELET_ADMITS},
 		{TOPOLOGY_MANAGER_NONE, "app cpu=2 memory=1Gi", "cpus=1,4 memory=1Gi@0",
@@ -228,7 +228,7 @@ static void cpus_that_are_kept(void **state)
 static void memory_that_is_kept(void **state)
 {
 	static const char apart[] =
-		"restricted: the pod holds CPUs on NUMA nodes {0} memory on {1}, which the policy does not admit again";
+		"restricted: the pod holds CPUs on NUMA nodes {0}, memory on NUMA nodes {1}, which the policy does not admit again";
 	static const struct again cases[] = {
 		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=2 memory=1Gi", "cpus=1,9 memory=1Gi@1",
 			.answer = KUBELET_REJECTS, apart},
@@ -248,20 +248,20 @@ static void memory_that_is_kept(void **state)
 			"cpus=1,9 hugepages-1Gi=1Gi@0 memory=1Gi@0", .answer = KUBELET_ADMITS},
 		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=2 memory=1Gi hugepages-1Gi=1Gi",
 			"cpus=1,9 hugepages-1Gi=1Gi@1 memory=1Gi@0", .answer = KUBELET_REJECTS,
-			"restricted: the pod holds CPUs on NUMA nodes {0} memory on {0-1}, which the policy does not admit again"},
+			"restricted: the pod holds CPUs on NUMA nodes {0}, memory on NUMA nodes {0-1}, which the policy does not admit again"},
 		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=2 memory=1Gi hugepages-1Gi=1Gi",
 			"cpus=1,9 hugepages-1Gi=1Gi@0 memory=1Gi@0-1", .answer = KUBELET_REJECTS,
-			"restricted: the pod holds CPUs on NUMA nodes {0} memory on {0-1}, which the policy does not admit again"},
+			"restricted: the pod holds CPUs on NUMA nodes {0}, memory on NUMA nodes {0-1}, which the policy does not admit again"},
 		/* two NUMA nodes are no hint of a single one */
 		{TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "app cpu=500m memory=1Gi", "memory=1Gi@0-1",
 			.answer = KUBELET_REJECTS,
-			"single-numa-node: the pod holds memory on {0-1}, which the policy does not admit again"},
+			"single-numa-node: the pod holds memory on NUMA nodes {0-1}, which the policy does not admit again"},
 		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=500m memory=1Gi", "memory=1Gi@0-1",
 			.answer = KUBELET_ADMITS},
 		/* a manager without its file has kept nothing of what is listed */
 		{TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "app cpu=2 memory=1Gi", "cpus=4,12 memory=1Gi@0-1",
 			.answer = KUBELET_REJECTS,
-			"single-numa-node: the pod holds memory on {0-1}, which the policy does not admit again",
+			"single-numa-node: the pod holds memory on NUMA nodes {0-1}, which the policy does not admit again",
 			.no_cpu_file = true},
 		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=2 memory=1Gi", "cpus=1,4 memory=1Gi@1",
 			.answer = KUBELET_REJECTS,
@@ -286,7 +286,7 @@ static void memory_that_is_kept(void **state)
 			.scope_pod = true, .minor = 38},
 		{TOPOLOGY_MANAGER_RESTRICTED, "init cpu=2 memory=1Gi; app cpu=2 memory=1Gi",
 			"cpus=1,9 memory=1Gi@1; cpus=1,9 memory=1Gi@0", .answer = KUBELET_REJECTS,
-			"restricted: the pod holds CPUs on NUMA nodes {0} memory on {0-1}, which the policy does not admit again",
+			"restricted: the pod holds CPUs on NUMA nodes {0}, memory on NUMA nodes {0-1}, which the policy does not admit again",
 			.scope_pod = true},
 	};
 
@@ -339,7 +339,7 @@ static void cpus_of_init_containers(void **state)
 			.answer = KUBELET_ADMITS},
 		{TOPOLOGY_MANAGER_RESTRICTED, two_to_four, "memory=1Gi@1; cpus=1-2,9-10 memory=1Gi@0",
 			.answer = KUBELET_REJECTS,
-			"restricted: the pod holds CPUs on NUMA nodes {0} memory on {0-1}, which the policy does not admit again"},
+			"restricted: the pod holds CPUs on NUMA nodes {0}, memory on NUMA nodes {0-1}, which the policy does not admit again"},
 		/* on two NUMA nodes it matters which of them, except in scope pod and without a policy */
 		{TOPOLOGY_MANAGER_RESTRICTED, two_to_four, "memory=1Gi@0; cpus=1-2,4-5 memory=1Gi@0",
 			.answer = KUBELET_UNKNOWN, OTHER_CPUS("init")},
@@ -347,7 +347,7 @@ static void cpus_of_init_containers(void **state)
 			.answer = KUBELET_ADMITS},
 		{TOPOLOGY_MANAGER_RESTRICTED, two_to_four, "memory=1Gi@0; cpus=1-2,4-5 memory=1Gi@0",
 			.answer = KUBELET_REJECTS,
-			"restricted: the pod holds CPUs on NUMA nodes {0-1} memory on {0}, which the policy does not admit again",
+			"restricted: the pod holds CPUs on NUMA nodes {0-1}, memory on NUMA nodes {0}, which the policy does not admit again",
 			.scope_pod = true},
 		{TOPOLOGY_MANAGER_BEST_EFFORT, two_to_four, "memory=1Gi@0; cpus=1-2,4-5 memory=1Gi@0",
 			.answer = KUBELET_ADMITS, .scope_pod = true},
@@ -379,7 +379,7 @@ static void cpus_of_init_containers(void **state)
 			.scope_pod = true},
 		{TOPOLOGY_MANAGER_RESTRICTED, "init cpu=2 memory=1Gi; app cpu=2 memory=1Gi",
 			"cpus=1,9 memory=1Gi@0; cpus=4,12 memory=1Gi@0", .answer = KUBELET_REJECTS,
-			"restricted: the pod holds CPUs on NUMA nodes {0-1} memory on {0}, which the policy does not admit again",
+			"restricted: the pod holds CPUs on NUMA nodes {0-1}, memory on NUMA nodes {0}, which the policy does not admit again",
 			.scope_pod = true},
 	};
 
@@ -408,7 +408,7 @@ static void devices_that_are_held(void **state)
 		/* rejected for the memory, whatever the plugins do */
 		{TOPOLOGY_MANAGER_RESTRICTED, pod, "cpus=1,9 memory=1Gi@1 " NIC "=1@1",
 			.answer = KUBELET_REJECTS,
-			"restricted: the pod holds CPUs on NUMA nodes {0} memory on {1} devices on {1}, which the policy does not admit again",
+			"restricted: the pod holds CPUs on NUMA nodes {0}, memory on NUMA nodes {1}, devices on NUMA nodes {1}, which the policy does not admit again",
 			.nics = "B"},
 		/* two devices on two NUMA nodes fit one of them by size */
 		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=1 " NIC "=2", NIC "=1@0 " NIC "=1@1",

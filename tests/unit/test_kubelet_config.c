@@ -54,7 +54,7 @@ static void the_recorded_configuration(void **state)
 	assert_false(s.cpu_options.distribute_cpus_across_numa);
 	assert_true(s.topology.prefer_closest_numa_nodes);
 	assert_int_equal(s.topology.max_numa_nodes, 16);
-	assert_true(s.reserved_cpu_known);
+	assert_true(s.reserved_known);
 }
 
 static void defaults_are_the_kubelets(void **state)
@@ -80,7 +80,7 @@ static void defaults_are_the_kubelets(void **state)
 		"evictionHard=memory.available=100Mi [kubelet default]\n"
 		"reservedMemory= [kubelet default]\n"
 		"featureGates= [kubelet default]\n");
-	assert_true(s.reserved_cpu_known);
+	assert_true(s.reserved_known);
 	assert_null(s.reserved_system_cpus);
 	assert_int_equal(s.topology.max_numa_nodes, TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
 }
@@ -102,7 +102,7 @@ static void without_defaults_the_rest_is_unknown(void **state)
 	assert_int_equal(s.cpu_manager, CPU_MANAGER_UNKNOWN);
 	assert_int_equal(s.topology.policy, TOPOLOGY_MANAGER_UNKNOWN);
 	/* systemReserved may be anything. */
-	assert_false(s.reserved_cpu_known);
+	assert_false(s.reserved_known);
 }
 
 static void single_fields(void **state)

@@ -150,7 +150,8 @@ static void what_is_not_known_of_the_settings(void **state)
 	assert_unknown(&f, "the Topology Manager's scope is not known");
 	f.settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
 	f.settings.topology.max_numa_nodes = 7;
-	assert_unknown(&f, "the kubelet would not start: max-allowable-numa-nodes 7 is below 8");
+	assert_unknown(&f,
+		"nrtd does not model the running kubelet's settings: max-allowable-numa-nodes 7 is below 8");
 	f.settings.topology.max_numa_nodes = 8;
 	f.settings.unknown_topology_option = strdup("numa-allocation-strategy");
 	assert_unknown(&f, "nrtd does not know the Topology Manager's option 'numa-allocation-strategy'");
@@ -170,7 +171,7 @@ static void what_is_not_known_of_the_settings(void **state)
 	free(TAKE(f.settings.unknown_cpu_option));
 	f.node.reserved = NULL;
 	assert_unknown(&f, "the CPUs reserved for the system are not known");
-	f.settings.reserved_cpu_known = true;
+	f.settings.reserved_known = true;
 	assert_unknown(&f, "the kubelet would not start: policy static needs reserved CPUs");
 	f.settings.kube_reserved_cpu = QTY_UNIT / 2;
 	f.settings.system_reserved_cpu = QTY_UNIT;
@@ -257,12 +258,12 @@ static void the_first_reason_stays(void **state)
 	f.settings.topology.max_numa_nodes = 7;
 	f.settings.topology.prefer_closest_numa_nodes = true;
 	f.settings.cpu_options.full_pcpus_only = f.settings.cpu_options.distribute_cpus_across_cores = true;
-	f.settings.reserved_cpu_known = true;
+	f.settings.reserved_known = true;
 	f.machine.distances[1] = 0;
 	f.machine.nodes[16].id = 64;
 	f.node.reserved = NULL;
 	assert_unknown(&f, "the Topology Manager's policy is not known");
-	f.settings.reserved_cpu_known = false;
+	f.settings.reserved_known = false;
 	f.node.shared = NULL;
 	assert_unknown(&f, "the CPUs reserved for the system are not known");
 	kubelet_fixture_release(&f);
@@ -591,8 +592,8 @@ static void resizing_is_a_gate_of_each_manager(void **state)
 		struct settings s = {0};
 
 		s.feature_gates_text = cases[i].gates ? strdup(cases[i].gates) : NULL;
-		assert_int_equal(kubelet_has_gate(&s, KUBELET_RESIZE_CPUS), cases[i].cpus);
-		assert_int_equal(kubelet_has_gate(&s, KUBELET_RESIZE_MEMORY), cases[i].memory);
+		assert_int_equal(kubelet_gate_on(&s, KUBELET_RESIZE_CPUS), cases[i].cpus);
+		assert_int_equal(kubelet_gate_on(&s, KUBELET_RESIZE_MEMORY), cases[i].memory);
 		free(s.feature_gates_text);
 	}
 }

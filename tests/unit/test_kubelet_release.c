@@ -135,7 +135,7 @@ static bool gate_is_on(const char *gates, unsigned minor, enum kubelet_gate gate
 	settings_init(&s);
 	s.kubelet_minor = minor;
 	s.feature_gates_text = gates ? xstrdup(gates) : NULL;
-	return kubelet_has_gate(&s, gate);
+	return kubelet_gate_on(&s, gate);
 }
 
 /* The gates that scoring knows have the maturity that Kubernetes gives them. */
@@ -251,7 +251,7 @@ static void a_release_refuses_gates(void **state)
 
 static bool is_on_by_default(const void *arg, const char *gate)
 {
-	return kubelet_gate_is_on(NULL, gate, feature_gate_maturity(gate, *(const unsigned *)arg));
+	return kubelet_gate_on_by_text(NULL, gate, feature_gate_maturity(gate, *(const unsigned *)arg));
 }
 
 static void every_release_starts_with_its_default_gates(void **state)

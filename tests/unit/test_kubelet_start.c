@@ -41,7 +41,7 @@ static void init_node(struct node_state *node, const struct synthetic *machine)
 	s->memory_manager = MEMORY_MANAGER_NONE;
 	s->topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
 	s->topology.scope = TOPOLOGY_SCOPE_CONTAINER;
-	s->reserved_cpu_known = true;
+	s->reserved_known = true;
 	s->kube_reserved_cpu = QTY_UNIT;
 	text_set(&s->eviction_hard_memory, "100Mi");
 }
@@ -153,9 +153,9 @@ static void the_static_policy_needs_reserved_cpus(void **state)
 	assert_int_equal(cpuset_parse("0", &reported, NULL), 0);
 	node_start_find(&node, reported, &problems);
 	assert_int_equal(problems.n, 0);
-	node.settings.reserved_cpu_known = false;
+	node.settings.reserved_known = false;
 	assert_start(&node, NULL);
-	node.settings.reserved_cpu_known = true;
+	node.settings.reserved_known = true;
 	node.settings.cpu_manager = CPU_MANAGER_NONE;
 	assert_start(&node, NULL);
 	node.settings.kube_reserved_cpu = 9 * QTY_UNIT;

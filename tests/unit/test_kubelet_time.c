@@ -6,7 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/text.h"
-#include "scoring/admission.h"
+#include "scoring/admit.h"
 #include "scoring/exclusive_cpus.h"
 #include "scoring/kubelet_slowest.h"
 #include "tests/lib/kubelet_fixture.h"
@@ -139,31 +139,31 @@ static void preferred_hints_come_first_since_1_38(void **state)
 static void admissions_have_a_limit(void **state)
 {
 	static const struct resource_list free = {0};
-	struct admission_copies copies;
+	struct admit_copies copies;
 	struct kubelet_fixture f;
 	struct pod_request pod;
-	struct admission a;
+	struct kubelet_verdict a;
 
 	(void)state;
 	init(&f, 4, TOPOLOGY_MANAGER_RESTRICTED);
 	kubelet_fixture_ready(&f);
 	pod_from_text(&pod, "app " ALL);
 
-	struct admission_node node = {
+	struct admit_handlers handlers = {
 		.kubelet = &f.k, .ws = f.ws, .free = &free, .max_kubelet_ns = KUBELET_TIME_MAX};
 
-	admission_judge(&node, &pod, QOS_GUARANTEED, &a);
+	admit_judge(&handlers, &pod, QOS_GUARANTEED, &a);
 	assert_int_equal(a.answer, KUBELET_REJECTS);
-	assert_int_equal(a.managers.rejection, KUBELET_TOO_SLOW);
-	test_assert_text("reason", a.managers.reason.text,
+	assert_int_equal(a.rejection, KUBELET_TOO_SLOW);
+	test_assert_text("reason", a.reason.text,
 		"the kubelet needs about 20 min for this pod, because it merges 4.23 billion permutations of topology hints; the limit is 10 s");
-	admission_copies(&node, &pod, QOS_GUARANTEED, &copies);
+	admit_copies(&handlers, &pod, QOS_GUARANTEED, &copies);
 	assert_int_equal(copies.n, 0);
-	node.max_kubelet_ns = 3600 * KUBELET_TIME_SECOND;
-	admission_judge(&node, &pod, QOS_GUARANTEED, &a);
+	handlers.max_kubelet_ns = 3600 * KUBELET_TIME_SECOND;
+	admit_judge(&handlers, &pod, QOS_GUARANTEED, &a);
 	assert_int_equal(a.answer, KUBELET_ADMITS);
-	node.max_kubelet_ns = 0;
-	admission_judge(&node, &pod, QOS_GUARANTEED, &a);
+	handlers.max_kubelet_ns = 0;
+	admit_judge(&handlers, &pod, QOS_GUARANTEED, &a);
 	assert_int_equal(a.answer, KUBELET_ADMITS);
 	pod_request_release(&pod);
 	kubelet_fixture_release(&f);

@@ -217,7 +217,7 @@ static void reserved_cpus_that_take_too_long_are_unknown(void **state)
 	f.settings.kubelet_minor = 33;
 	f.settings.cpu_options.prefer_align_cpus_by_uncorecache = true;
 	f.settings.kube_reserved_cpu = 2003 * QTY_UNIT;
-	f.settings.reserved_cpu_known = true;
+	f.settings.reserved_known = true;
 	f.node.shared = f.machine.online;
 	f.node.reserved = NULL;
 	kubelet_fixture_ready(&f);

@@ -16,8 +16,8 @@ static void open_admission(struct observation *o, struct node_admission *admissi
 	node_admission_init(admission, &o->node);
 }
 
-static void judge(
-	struct node_admission *admission, const char *text, struct admission *ret, struct pod_request *pod)
+static void judge(struct node_admission *admission, const char *text, struct kubelet_verdict *ret,
+	struct pod_request *pod)
 {
 	pod_from_text(pod, text);
 	node_admission_judge(admission, pod, ret);
@@ -35,7 +35,7 @@ static void hugepages_that_the_node_does_not_have(void **state)
 	n_free = admission.free.n_items;
 	for (unsigned i = 0; i < 100; i++) {
 		CLEANUP(pod_request_release) struct pod_request pod;
-		struct admission a;
+		struct kubelet_verdict a;
 		char text[64];
 
 		snprintf(text, sizeof(text), "app cpu=100m hugepages-%uKi=1Gi", 3 + i);
@@ -77,7 +77,7 @@ static void work_is_bounded_and_counted(void **state)
 	CLEANUP(observation_release) struct observation o;
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	CLEANUP(pod_request_release) struct pod_request pod;
-	struct admission a;
+	struct kubelet_verdict a;
 	uint64_t steps;
 
 	(void)state;
@@ -90,9 +90,9 @@ static void work_is_bounded_and_counted(void **state)
 	admission.work_limit = steps / 2;
 	node_admission_judge(&admission, &pod, &a);
 	assert_int_equal(a.answer, KUBELET_UNKNOWN);
-	assert_true(a.managers.beyond_limit && !a.short_of && !a.unsure_of);
-	test_assert_text("reason", a.managers.reason.text,
-		"the verdict takes too many steps: 1 container on this node");
+	assert_true(a.beyond_limit && !a.short_of && !a.unsure_of);
+	test_assert_text(
+		"reason", a.reason.text, "the verdict takes too many steps: 1 container on this node");
 	admission.work_limit = steps;
 	node_admission_judge(&admission, &pod, &a);
 	assert_int_equal(a.answer, KUBELET_ADMITS);
@@ -114,7 +114,7 @@ static long free_millis(const char *list, const char *observed, long amount, con
 
 	node_state_init(&node);
 	synthetic_machine(&two, &node.machine);
-	s->reserved_cpu_known = amount >= 0;
+	s->reserved_known = amount >= 0;
 	s->system_reserved_cpu = amount >= 0 ? amount * (QTY_UNIT / 1000) : 0;
 	if (list)
 		assert_int_equal(cpuset_parse(list, &s->reserved_system_cpus, NULL), 0);

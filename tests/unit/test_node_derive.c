@@ -330,7 +330,7 @@ static void reserved_cpus_of_a_count_depend_on_the_release(void **state)
 	struct err err = {""};
 
 	w->node.settings.cpu_manager = CPU_MANAGER_STATIC;
-	w->node.settings.reserved_cpu_known = true;
+	w->node.settings.reserved_known = true;
 	w->node.settings.kube_reserved_cpu = 2 * QTY_UNIT;
 	w->node.settings.cpu_options.distribute_cpus_across_cores = true;
 	for (size_t i = 0; i < w->node.machine.n_cpus; i++)

@@ -14,26 +14,6 @@
 #include "tests/lib/node_states.h"
 #include "tests/lib/observations.h"
 
-static char *print(const struct node_state *state)
-{
-	struct strbuf text = STRBUF_INIT(NODE_STATE_TEXT_MAX);
-	char *out;
-
-	assert_int_equal(node_state_print(state, &text), 0);
-	out = strbuf_detach(&text);
-	assert_non_null(out);
-	return out;
-}
-
-static void parse(const char *text, struct node_state *ret)
-{
-	struct err err = {""};
-
-	if (node_state_parse(text, ret, &err) < 0)
-		fail_msg("%s\n%s", err.text, text);
-	node_state_complete(ret);
-}
-
 /*
  * Remove the same pod from either state: items of a text are in another order, so the pod is found by its
  * hash.
@@ -55,13 +35,13 @@ static void give_back(struct node_state *node, const char *uid)
 /* The parsed state is the same as the node's: now, and after a pod has ended. */
 static void check(const char *what, struct node_state *node, size_t n_pods, uint64_t *seed)
 {
-	CLEANUP(freep) char *text = print(node);
+	CLEANUP(freep) char *text = node_state_print_text(node);
 	CLEANUP(freep) char *again = NULL;
 	CLEANUP(freep) char *uid = NULL;
 	struct node_state parsed;
 
-	parse(text, &parsed);
-	again = print(&parsed);
+	node_state_parse_text(text, &parsed);
+	again = node_state_print_text(&parsed);
 	test_assert_text(what, again, text);
 	node_state_assert_same(what, node, &parsed);
 	node_state_assert_same_verdicts(what, node, &parsed, n_pods, seed);
@@ -153,7 +133,7 @@ static void make_example(struct observation *o)
 
 	observation_of_kubelet("2s-smt2-split", "0,32", holdings, ARRAY_SIZE(holdings), o);
 	s->kubelet_minor = 36;
-	s->reserved_cpu_known = true;
+	s->reserved_known = true;
 	s->kube_reserved_cpu = 2 * QTY_UNIT;
 	s->kube_reserved_memory = (qty_t)(1ull << 30) * QTY_UNIT;
 	s->eviction_hard_memory = strdup("100Mi");
@@ -201,7 +181,7 @@ static void the_manual_has_what_is_printed(void **state)
 
 	(void)state;
 	make_example(&o);
-	text = print(&o.node);
+	text = node_state_print_text(&o.node);
 	test_assert_text("nrtd-object(7)", want, text);
 	check("nrtd-object(7)", &o.node, 50, &seed);
 }
@@ -233,7 +213,7 @@ static void set_amounts(struct observation *o)
 	struct machine *m = &o->node.machine;
 
 	s->kubelet_minor = 36;
-	s->reserved_cpu_known = true;
+	s->reserved_known = true;
 	s->kube_reserved_cpu = 5 * QTY_UNIT / 2;
 	s->kube_reserved_memory = (qty_t)(1ull << 30) * QTY_UNIT;
 	s->eviction_hard_memory = strdup("100Mi");
@@ -314,7 +294,7 @@ static void it_is_short(void **state)
 		CLEANUP(freep) char *text = NULL;
 
 		fill(cases[i].machine, cases[i].reserved, cases[i].pods, &o);
-		text = print(&o.node);
+		text = node_state_print_text(&o.node);
 		print_message("%s, %zu pods: %zu bytes\n", cases[i].machine, cases[i].pods, strlen(text));
 		assert_true(strlen(text) <= cases[i].most);
 		check(cases[i].machine, &o.node, 5, &seed);
@@ -342,10 +322,10 @@ static bool try(const char *text)
 		assert_one_line(text, &err);
 		return false;
 	}
-	first = print(&parsed);
+	first = node_state_print_text(&parsed);
 	node_state_release(&parsed);
 	assert_int_equal(node_state_parse(first, &parsed, &err), 0);
-	second = print(&parsed);
+	second = node_state_print_text(&parsed);
 	node_state_release(&parsed);
 	test_assert_text(text, second, first);
 	return true;
@@ -360,7 +340,7 @@ static void every_prefix_is_refused_or_sane(void **state)
 
 	(void)state;
 	make_example(&o);
-	text = print(&o.node);
+	text = node_state_print_text(&o.node);
 	must = (size_t)(strstr(text, ";uncore=") - text) + strlen(";uncore=");
 	for (size_t len = strlen(text); len-- > 0;) {
 		text[len] = '\0';
@@ -378,7 +358,7 @@ static void flipped_bytes_are_refused_or_sane(void **state)
 
 	(void)state;
 	make_example(&o);
-	text = print(&o.node);
+	text = node_state_print_text(&o.node);
 	for (size_t i = 0; i < n; i++) {
 		CLEANUP(freep) char *damaged = strdup(text);
 
@@ -418,10 +398,10 @@ static void an_option_that_is_not_known_is_not_left_out(void **state)
 		make_example(&o);
 		s->kubelet_minor = KUBELET_MINOR_COMPARED + 1;
 		text_set(unknown[i][0], "later");
-		text = print(&o.node);
+		text = node_state_print_text(&o.node);
 		read_back(text, &other);
 		assert_string_equal(*unknown[i][1], "later");
-		again = print(&other);
+		again = node_state_print_text(&other);
 		assert_string_equal(again, text);
 	}
 }
@@ -444,7 +424,7 @@ static void a_gate_that_is_not_known_is_written_for_newer_kubelets(void **state)
 		o.node.settings.kubelet_minor = cases[i].minor;
 		o.node.settings.kubelet_prerelease = cases[i].prerelease;
 		text_set(&o.node.settings.unknown_feature_gate, "LaterCPUs");
-		text = print(&o.node);
+		text = node_state_print_text(&o.node);
 		if ((strstr(text, ";gates=LaterCPUs;") != NULL) != cases[i].want)
 			fail_msg("1.%u, %u: %s", cases[i].minor, cases[i].prerelease, text);
 	}
@@ -459,7 +439,7 @@ static void a_pre_release_is_a_section_of_its_own(void **state)
 	(void)state;
 	make_example(&o);
 	settings_set_kubelet(&o.node.settings, (struct kubelet_release){38, KUBELET_RC + 2});
-	text = print(&o.node);
+	text = node_state_print_text(&o.node);
 	assert_non_null(strstr(text, "1;kubelet=38;?prerelease=rc.2;cpu="));
 	read_back(text, &other);
 	assert_int_equal(other.settings.kubelet_minor, 38);
@@ -478,7 +458,7 @@ static void gates_that_decide_are_in_it(void **state)
 	(void)state;
 	make_example(&o);
 	text_set(&o.node.settings.feature_gates_text, gates);
-	text = print(&o.node);
+	text = node_state_print_text(&o.node);
 	read_back(text, &other);
 	test_assert_text("gates", other.settings.feature_gates_text, gates);
 	node_state_release(&other);
@@ -494,7 +474,7 @@ static void a_large_maximum_of_numa_nodes_can_be_read(void **state)
 	(void)state;
 	make_example(&o);
 	o.node.settings.topology.max_numa_nodes = 100000;
-	text = print(&o.node);
+	text = node_state_print_text(&o.node);
 	read_back(text, &other);
 	assert_int_equal(other.settings.topology.max_numa_nodes, 1024);
 	node_state_release(&other);
@@ -585,7 +565,7 @@ static void marked_sections_are_skipped(void **state)
 
 	(void)state;
 	make_example(&o);
-	text = print(&o.node);
+	text = node_state_print_text(&o.node);
 	for (size_t at = strcspn(text, ";");; at += 1 + strcspn(text + at + 1, ";"), n++) {
 		for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 			CLEANUP(freep) char *more = with_section(text, at, cases[i].section);
@@ -602,7 +582,7 @@ static void marked_sections_are_skipped(void **state)
 				assert_one_line(more, &err);
 				continue;
 			}
-			again = print(&parsed);
+			again = node_state_print_text(&parsed);
 			assert_string_equal(again, text);
 			node_state_release(&parsed);
 		}
@@ -630,12 +610,12 @@ static void claims_come_back(void **state)
 	strv_push(&c->devices, "n/a");
 	strv_push(&c->devices, "n/b");
 	node_state_complete(&o.node);
-	text = print(&o.node);
+	text = node_state_print_text(&o.node);
 	at = strstr(text, ";claims=");
 	assert_non_null(at);
 	test_assert_text("claims", at, want);
-	parse(text, &parsed);
-	again = print(&parsed);
+	node_state_parse_text(text, &parsed);
+	again = node_state_print_text(&parsed);
 	test_assert_text("again", again, text);
 	assert_int_equal(parsed.claims.n_items, 2);
 	assert_int_equal(parsed.claims.items[1].devices.n_items, 2);
@@ -650,7 +630,7 @@ static void a_node_without_claims_does_not_mention_them(void **state)
 
 	(void)state;
 	observation_of_picture(&o);
-	text = print(&o.node);
+	text = node_state_print_text(&o.node);
 	assert_null(strstr(text, "claims"));
 }
 
@@ -681,7 +661,7 @@ static void remote_memory_comes_back(void **state)
 	(void)state;
 	observation_init(&o);
 	observation_of_kubelet("seed-2s-32cpu", "0", holdings, ARRAY_SIZE(holdings), &o);
-	unknown = print(&o.node);
+	unknown = node_state_print_text(&o.node);
 	assert_null(strstr(unknown, "?remote"));
 	o.node.allocations.remote_memory_known = true;
 	for (size_t i = 0; i < 4; i++) {
@@ -690,9 +670,9 @@ static void remote_memory_comes_back(void **state)
 		const char *uid = NULL;
 
 		o.node.allocations.items[i].remote_memory = true;
-		text = print(&o.node);
-		parse(text, &parsed);
-		again = print(&parsed);
+		text = node_state_print_text(&o.node);
+		node_state_parse_text(text, &parsed);
+		again = node_state_print_text(&parsed);
 		test_assert_text("again", again, text);
 		pod_names_hash_uid(o.node.allocations.items[i].pod_uid, hash);
 		assert_true(parsed.allocations.remote_memory_known);
@@ -704,141 +684,37 @@ static void remote_memory_comes_back(void **state)
 		*(strstr(beyond, "?remote=") + strlen("?remote=")) = '4';
 		assert_int_equal(node_state_parse(beyond, &parsed, &err), -EINVAL);
 	}
-	parse(unknown, &parsed);
+	node_state_parse_text(unknown, &parsed);
 	assert_false(parsed.allocations.remote_memory_known);
 	node_state_release(&parsed);
 }
 
-/* ---- PCI devices */
+/* ---- isolated CPUs */
 
-static void register_pci_device(
-	struct observation *o, const char *resource, const char *id, const char *near, const char *address)
+static void isolated_cpus_come_back(void **state)
 {
-	struct allocations *a = &o->node.allocations;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = NULL;
-	struct pci_address parsed;
+	static const char *const lists[] = {"", "4-7", "1-3,9"};
 
-	assert_int_equal(cpuset_parse(near, &nodes, NULL), 0);
-	a->registered_known = true;
-	device_blocks_add(&a->registered, &a->n_registered, &a->registered_size, resource, nodes, false, id);
-	if (!address)
-		return;
-	assert_non_null(pci_address_parse(address, &parsed));
-	device_addresses_add(&o->node.device_addresses, resource, id, &parsed);
-	device_addresses_sort(&o->node.device_addresses);
-}
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		CLEANUP(observation_release) struct observation o;
+		CLEANUP(freep) char *text = NULL, *section = NULL, *again = NULL, *unknown = NULL;
+		struct node_state parsed;
 
-static void observe_gpus(struct observation *o)
-{
-	static const struct holding holding = {.uid = "u",
-		.namespace = "ml",
-		.pod = "train",
-		.container = "c",
-		.cpus = "1-2",
-		.resource = "nvidia.com/gpu",
-		.ids = {"GPU-b"},
-		.near = "0"};
-	struct claim *c;
-
-	observation_of_kubelet("gpus", "0", &holding, 1, o);
-	register_pci_device(o, "intel.com/vf", "0000:99:00.2", "1", "0000:99:00.2");
-	register_pci_device(o, "intel.com/vf", "0000:99:00.3", "1", "0000:99:00.3");
-	register_pci_device(o, "nvidia.com/gpu", "GPU-a", "0", "0000:17:00.0");
-	register_pci_device(o, "nvidia.com/gpu", "GPU-b", "0", "0000:31:00.0");
-	register_pci_device(o, "nvidia.com/gpu", "GPU-c", "1", NULL);
-	c = test_add_claim(&o->node.claims, "dra.net", "a", "", NULL, 0, 0);
-	strv_push(&c->devices, "n/pci-0000-18-00-0");
-	claim_add_address(c, &o->node.machine.pci.items[1].address);
-	node_state_complete(&o->node);
-}
-
-static void assert_same_pci(const struct node_state *a, const struct node_state *b)
-{
-	assert_int_equal(a->machine.pci_known, b->machine.pci_known);
-	for (size_t i = 0; i < b->machine.pci.n_items; i++) {
-		const struct pci_device *y = &b->machine.pci.items[i];
-		const struct pci_device *x = pci_devices_find(&a->machine.pci, &y->address);
-
-		assert_non_null(x);
-		assert_int_equal(x->kind, y->kind);
-		assert_int_equal(x->numa, y->numa);
-		assert_int_equal(x->virtual_function, y->virtual_function);
-		assert_int_equal(pci_root_compare(&x->root, &y->root), 0);
-		test_assert_text("names", text_or_empty(x->names), text_or_empty(y->names));
+		make_example(&o);
+		unknown = node_state_print_text(&o.node);
+		assert_null(strstr(unknown, ";?isolated"));
+		assert_int_equal(cpuset_parse(lists[i], &o.node.machine.isolated, NULL), 0);
+		text = node_state_print_text(&o.node);
+		section = xasprintf(";?isolated=%s;", lists[i]);
+		assert_non_null(strstr(text, section));
+		node_state_parse_text(text, &parsed);
+		assert_true(hwloc_bitmap_isequal(parsed.machine.isolated, o.node.machine.isolated));
+		node_state_assert_same("isolated", &o.node, &parsed);
+		again = node_state_print_text(&parsed);
+		test_assert_text("again", again, text);
+		node_state_release(&parsed);
 	}
-}
-
-/* What no plugin and no claim has of the virtual functions is omitted. */
-static void pci_devices_come_back(void **state)
-{
-	static const char want[] = ";?pci=pci0000:16@0,g0000:17:00.0,n0000:18:00.0=ens1np0=mlx5_0"
-				   "|pci0000:30@0,g0000:31:00.0,d0000:32:00.0=nvme0"
-				   "|pci0000:97@1,g0000:98:00.0,n0000:99:00.0=ens2f0,N0000:99:00.2*2"
-				   "|pci0000:b0@1,a0000:b1:00.0,d10000:01:00.0=nvme1"
-				   "|pci0000:fe@-,n0000:fe:00.0=ens9"
-				   "|A0=0000:99:00.2*2|B0=0000:17:00.0,1=0000:31:00.0|#0=0000:18:00.0";
-	CLEANUP(observation_release) struct observation o;
-	CLEANUP(freep) char *text = NULL, *again = NULL;
-	struct node_state parsed;
-	char address[PCI_ADDRESS_SIZE];
-	const char *at;
-
-	(void)state;
-	observe_gpus(&o);
-	text = print(&o.node);
-	at = strstr(text, ";?pci=");
-	assert_non_null(at);
-	test_assert_text("section", at, want);
-	parse(text, &parsed);
-	again = print(&parsed);
-	test_assert_text("again", again, text);
-	node_state_assert_same("gpus", &o.node, &parsed);
-	assert_same_pci(&o.node, &parsed);
-	assert_int_equal(parsed.machine.pci.n_items, 11); /* all but 0000:99:00.4 */
-	assert_int_equal(parsed.device_addresses.n_items, 4);
-	pci_address_print(
-		device_addresses_find(&parsed.device_addresses, "nvidia.com/gpu", "000001"), address);
-	test_assert_text("held", address, "0000:31:00.0");
-	assert_int_equal(parsed.claims.items[0].n_addresses, 1);
-	node_state_release(&parsed);
-}
-
-/* A reader that does not know the section gives the same verdicts. */
-static void pci_devices_may_be_skipped(void **state)
-{
-	CLEANUP(observation_release) struct observation o;
-	CLEANUP(freep) char *text = NULL;
-	struct node_state parsed;
-
-	(void)state;
-	observe_gpus(&o);
-	text = print(&o.node);
-	memcpy(strstr(text, ";?pci="), ";?xyz=", strlen(";?xyz="));
-	parse(text, &parsed);
-	assert_false(parsed.machine.pci_known);
-	assert_int_equal(parsed.machine.pci.n_items, 0);
-	node_state_assert_same("skipped", &o.node, &parsed);
-	node_state_release(&parsed);
-}
-
-/* The section never costs the rest of the text. */
-static void too_many_pci_devices_are_omitted(void **state)
-{
-	CLEANUP(observation_release) struct observation o;
-	CLEANUP(freep) char *text = NULL;
-	struct pci_devices *all;
-
-	(void)state;
-	observe_gpus(&o);
-	all = &o.node.machine.pci;
-	for (unsigned i = 0; i < 2000; i++) {
-		struct pci_device *d = vec_push(&all->items, &all->n_items, &all->items_size, sizeof(*d));
-
-		*d = (struct pci_device){.address = {1 + i, 0, 0}, .kind = PCI_NIC, .numa = MACHINE_NONE};
-	}
-	text = print(&o.node);
-	assert_null(strstr(text, "?pci"));
-	assert_non_null(strstr(text, ";claims="));
 }
 
 static void hashes_are_the_documented_ones(void **state)
@@ -873,9 +749,7 @@ int main(void)
 		cmocka_unit_test(claims_come_back),
 		cmocka_unit_test(remote_memory_comes_back),
 		cmocka_unit_test(a_node_without_claims_does_not_mention_them),
-		cmocka_unit_test(pci_devices_come_back),
-		cmocka_unit_test(pci_devices_may_be_skipped),
-		cmocka_unit_test(too_many_pci_devices_are_omitted),
+		cmocka_unit_test(isolated_cpus_come_back),
 		cmocka_unit_test(hashes_are_the_documented_ones),
 	};
 

@@ -21,7 +21,7 @@
 
 static const struct server_config config = {.verbs = {.strategy = STRATEGY_LEAST_NUMA_NODES},
 	.cluster = {.assume_ms = 60000, .keep_constraints = true},
-	.max_stale_ms = 3600000,
+	.replica.max_stale_ms = 3600000,
 	.nominate = true};
 
 static struct {
@@ -50,7 +50,7 @@ static void fill_server(void)
 	objects[OBJECT_NODE] = node;
 	for (int kind = 0; kind < CLUSTER_KINDS; kind++) {
 		server_list_begin(b.server, (enum object_kind)kind);
-		server_api_alive(b.server, (enum object_kind)kind);
+		replica_note_alive(server_replica(b.server), (enum object_kind)kind);
 		if (kind == OBJECT_NRT || kind == OBJECT_NODE)
 			server_update(b.server, (enum object_kind)kind, &objects[kind]);
 		server_list_end(b.server, (enum object_kind)kind, 0);
@@ -287,7 +287,7 @@ static void only_the_leader_writes(void **state)
 	assert_int_equal(b.api.n_requests, 1);
 	assert_int_equal(lease_step(b.lease, &lease, NULL), 0);
 	assert_true(lease.held);
-	server_set_leader(b.server, lease.holder, lease.url);
+	replica_set_leader(server_replica(b.server), lease.holder, lease.url);
 	api_server_wait(&b.api, 4);
 	assert_patch(3, 6);
 }

@@ -35,7 +35,7 @@ static void make_node(const char *machine, enum reserved_source how, enum topolo
 	s->memory_manager = MEMORY_MANAGER_NONE;
 	s->topology.policy = policy;
 	s->topology.scope = scope;
-	s->reserved_cpu_known = how != NOT_KNOWN;
+	s->reserved_known = how != NOT_KNOWN;
 	if (how == COUNTED)
 		s->kube_reserved_cpu = QTY_UNIT + QTY_UNIT / 2;
 	if (how == LISTED) {

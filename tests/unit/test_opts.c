@@ -337,6 +337,7 @@ static void bad_usage_is_named(void **state)
 		{"dump ---output json", "unknown flag '---output'; did you mean --output?"},
 		{"--bogus dump", "unknown flag '--bogus'"},
 		{"dump -o xml", "--output: 'xml' is not one of yaml|json"},
+		{"dump -o yaml|json", "--output: 'yaml|json' is not one of yaml|json"},
 		{"dump --what=nr",
 			"--what: 'nr' is not one of nrt|machine|inventory|pods|hints|numatopology|kai"},
 		{"dump --koordinator yes", "--koordinator: 'yes' is not one of on|off"},

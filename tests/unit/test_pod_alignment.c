@@ -490,7 +490,7 @@ static size_t start_pods(struct node_state *state, uint64_t *seed)
 		if (v.answer != KUBELET_ADMITS)
 			continue;
 		held = (struct allocation){0};
-		projected_state_item(&admission, &pod, &v, &held);
+		admission_placed_item(&admission, &pod, &v, &held);
 		snprintf(text, sizeof(text), "u%u", i);
 		text_set(&held.pod_uid, text);
 		assert_int_equal(

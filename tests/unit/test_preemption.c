@@ -532,7 +532,8 @@ static void labels_and_budgets_have_limits(void **state)
 		assert_int_equal(disruption_budgets_update(&budgets, &object, &err),
 			i < DISRUPTION_BUDGETS_MAX ? 0 : -EFBIG);
 	}
-	test_assert_text("error", err.text, "'a/b1000': the namespace has more than 1000");
+	test_assert_text(
+		"error", err.text, "'a/b1000': the namespace has more than 1000 PodDisruptionBudgets");
 	for (unsigned i = 0; i < 1000; i++) {
 		char name[16];
 

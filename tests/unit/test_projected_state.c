@@ -24,7 +24,7 @@ static void item_of(struct node_admission *admission, const char *text, struct a
 	pod_from_text(&pod, text);
 	kubelet_judge(&admission->kubelet, admission->ws, &pod, request_qos(&pod), &v);
 	assert_int_equal(v.answer, KUBELET_ADMITS);
-	projected_state_item(admission, &pod, &v, ret);
+	admission_placed_item(admission, &pod, &v, ret);
 	assert_int_equal(hwloc_bitmap_list_asprintf(&got, ret->cpus) >= 0, 1);
 	test_assert_text(text, got, cpus);
 	for (size_t i = 0; i < ret->n_memory; i++) {
@@ -70,7 +70,7 @@ static void memory_of_many_containers_is_one_block(void **state)
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	CLEANUP(allocation_release) struct allocation item = {0};
 	CLEANUP(pod_request_release) struct pod_request pod;
-	struct admission a;
+	struct kubelet_verdict v;
 
 	(void)state;
 	observation_init(&o);
@@ -86,9 +86,9 @@ static void memory_of_many_containers_is_one_block(void **state)
 		ask(c, "memory", quantity_from_units(i < 500 ? 1 << 21 : 1 << 20));
 	}
 	pod.qos = QOS_GUARANTEED;
-	node_admission_judge(&admission, &pod, &a);
-	assert_int_equal(a.answer, KUBELET_ADMITS);
-	projected_state_item(&admission, &pod, &a.managers, &item);
+	node_admission_judge(&admission, &pod, &v);
+	assert_int_equal(v.answer, KUBELET_ADMITS);
+	admission_placed_item(&admission, &pod, &v, &item);
 	assert_int_equal(item.n_memory, 1);
 	assert_true(item.memory[0].bytes == UINT64_C(500) << 20);
 }

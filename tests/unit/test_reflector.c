@@ -315,18 +315,19 @@ static void an_error_event_lists_again(void **state)
 	assert_int_equal(counts().errors, 2);
 }
 
-/* Nothing is lost, so nothing is listed or said. */
+/* Nothing is lost, so nothing is listed or said; also if the last event has no version. */
 static void a_watch_that_the_server_ends_goes_on_where_it_was(void **state)
 {
 	static const char *const first[] = {EVENT("ADDED", "b", "6"), NULL};
-	static const char *const second[] = {EVENT("DELETED", "b", "8"), NULL};
+	static const char *const second[] = {EVENT("DELETED", "b", "8"),
+		"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"c\"}}}\n", NULL};
 	static const struct api_answer script[] = {
 		ONE, {.status = 200, .pieces = first}, {.status = 200, .pieces = second}, QUIET};
 
 	(void)state;
 	bench_open(script, ARRAY_SIZE(script), 0, true);
 	api_server_wait(&b.server, 4);
-	assert_string_equal(b.seen, "[ a ]5 b -b ");
+	assert_string_equal(b.seen, "[ a ]5 b -b c ");
 	query_is(2, WATCH "6&x=y");
 	query_is(3, WATCH "8&x=y");
 	assert_string_equal(b.lines, "");

@@ -116,7 +116,7 @@ static void draw_pod(uint64_t *seed, const struct machine *m, struct strbuf *tex
 
 /* ---- remedies */
 
-static void set_amount(struct resource_list *list, const struct admission_change *change)
+static void set_amount(struct resource_list *list, const struct request_change *change)
 {
 	const struct resource_quantity *q = resource_list_find(list, change->resource);
 
@@ -125,7 +125,7 @@ static void set_amount(struct resource_list *list, const struct admission_change
 			(struct quantity){.nano = change->to, .format = q->quantity.format});
 }
 
-static void apply_change(struct pod_request *pod, const struct admission_change *change)
+static void apply_change(struct pod_request *pod, const struct request_change *change)
 {
 	bool pod_level = change->container == pod->n_containers;
 	struct container_request *c = pod_level ? NULL : &pod->containers[change->container];
@@ -151,7 +151,7 @@ static void draw_smaller(uint64_t *seed, struct pod_request *pod)
 	for (size_t i = 0; i < pod->n_containers; i++)
 		for (size_t k = 0; k < pod->containers[i].requests.n_items; k++) {
 			const struct resource_quantity *q = &pod->containers[i].requests.items[k];
-			struct admission_change change = {i, q->name, q->quantity.nano, 0};
+			struct request_change change = {i, q->name, q->quantity.nano, 0};
 
 			change.to = change.from * (qty_t)(1 + below(seed, 8)) / 8 / QTY_UNIT * QTY_UNIT;
 			if (change.to > 0 && change.to != change.from)

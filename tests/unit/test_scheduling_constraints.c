@@ -351,13 +351,14 @@ static void pods_keep_pods_away(void **state)
 		for (size_t n = 0; n < 4; n++) {
 			const char name[] = {'w', (char)('1' + n), '\0'};
 			const char *want = cases[i].bars[n] ? cases[i].bars[n] : "";
-			const char *got = scheduling_constraints_violated(&c.sc, name);
+			const char *got = scheduling_constraints_violated_by_first(&c.sc, name);
 
 			if (strcmp(got, want) != 0)
 				fail_msg("case %zu, %s: '%s', not '%s'\n%s\n%s", i, name, got, want,
 					cases[i].spec, cases[i].objects);
 		}
-		assert_string_equal(scheduling_constraints_violated(&c.sc, "w9"), "there is no such Node");
+		assert_string_equal(
+			scheduling_constraints_violated_by_first(&c.sc, "w9"), "there is no such Node");
 		assert_int_equal(c.sc.not_evaluated.n_items, 0);
 	}
 }
@@ -474,7 +475,7 @@ static void copies_limit_each_other(void **state)
 		make(&c, cases[i].spec, cases[i].objects);
 		for (size_t n = 0; n < 4; n++)
 			nodes[n].admitted =
-				scheduling_constraints_allow(&c.sc, nodes[n].name) ? cases[i].room[n] : 0;
+				scheduling_constraints_allow_any(&c.sc, nodes[n].name) ? cases[i].room[n] : 0;
 		copies_placement_find(&c.sc, nodes, 4, cases[i].wanted, &complete);
 		assert_true(complete);
 		for (size_t n = 0; n < 4; n++) {

@@ -437,7 +437,6 @@ static void the_tests_draw_each_option(void **state)
 		{"../upstream/internal/kubelet/case.go", false},
 		{"../upstream/internal/vectors/cpus.go", false},
 		{"../upstream/cmd/start/draw.go", true},
-		{"../frozen/cluster.py", true},
 	};
 
 	(void)state;

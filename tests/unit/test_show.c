@@ -70,7 +70,7 @@ static void assert_amounts(const struct show_view *v, size_t node, const char *n
 {
 	char text[SHOW_AMOUNTS_SIZE];
 
-	show_amounts_text(v, &v->nodes[node], resource(v, name), false, text);
+	show_available_text(v, &v->nodes[node], resource(v, name), false, text);
 	test_assert_text(name, text, want);
 }
 
@@ -300,6 +300,7 @@ static void odd_machines_have_their_groups(void **state)
 {
 	const struct synthetic shape = {
 		.sockets = 2, .numas = 1, .uncores = 1, .cores = 4, .threads = 1, .memory_bytes = 1u << 30};
+	CLEANUP(strbuf_release) struct strbuf svg = STRBUF_INIT(1 << 20);
 	struct world *w = *state;
 	struct machine *m = &w->o.node.machine;
 
@@ -318,6 +319,9 @@ static void odd_machines_have_their_groups(void **state)
 	assert_int_equal(w->v.nodes[1].id, MACHINE_NONE);
 	test_assert_text("homeless", w->v.nodes[1].cpu_list, "0-1,6-7");
 	test_assert_text("title", w->v.groups[1].title, "no socket");
+	assert_int_equal(show_svg(&w->v, SHOW_SVG_WIDTH, &svg), 0);
+	assert_non_null(strstr(svg.text, " NUMA node 0:"));
+	assert_null(strstr(svg.text, "NUMA node -1"));
 }
 
 static void sockets_with_gaps_have_both_numbers(void **state)

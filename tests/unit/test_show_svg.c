@@ -95,7 +95,7 @@ static size_t check_edges(const char *text, size_t width, const char *what)
 
 static void nothing_is_cut_off(void **state)
 {
-	static const char *const machines[] = {"16-nodes", "64-nodes-1024-cpus", "8-sockets", "ccx",
+	static const char *const machines[] = {"16-nodes", "64-nodes-1024-cpus", "8-sockets", "ccx", "gb200",
 		"gpu-memory", "hugepages", "offline", "one-node", "without-numa"};
 
 	(void)state;

@@ -48,6 +48,7 @@ static void texts_equal_their_golden_files(void **state)
 		{"interleaved", "show/interleaved.txt", 80, false, true},
 		{"ccx", "show/ccx-40.txt", TERMINAL_MIN_WIDTH, false, true},
 		{"gpu-memory", "show/gpu-memory.txt", 80, false, true},
+		{"gb200", "show/gb200-50.txt", 50, false, true},
 		{"hugepages", "show/hugepages-40.txt", 40, false, true},
 		{"8-sockets", "show/8-sockets-120.txt", 120, false, true},
 		{"64-nodes-1024-cpus", "show/64-nodes.txt", 80, false, true},
@@ -97,6 +98,28 @@ static void odd_cores_and_nameless_devices_are_drawn(void **state)
 	assert_non_null(strstr(devices, "#AA=. "));
 }
 
+/* A NUMA node of whose memory a pod holds a part has a box of its own. */
+static void only_equal_nodes_share_a_box(void **state)
+{
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(freep) char *equal = NULL, *held = NULL;
+	struct inventory_amount *memory;
+
+	(void)state;
+	observation_init(&o);
+	observation_of_machine("gpu-memory", &o);
+	equal = draw(&o, 80, false, false);
+	assert_non_null(strstr(equal, "NUMA 250-255 "));
+	assert_non_null(strstr(equal, " 6 equal, no CPUs"));
+	memory = inventory_amount(
+		&o.node.inventory, 4, (size_t)inventory_resource(&o.node.inventory, "memory"));
+	memory->available -= QTY_UNIT;
+	held = draw(&o, 120, false, false);
+	assert_non_null(strstr(held, "NUMA 250-251,253-255 "));
+	assert_non_null(strstr(held, " 5 equal, no CPUs"));
+	assert_non_null(strstr(held, "NUMA 252 "));
+}
+
 /* Every line of the text: at most `width` columns, no trailing space. */
 static void assert_fits(const char *what, const char *text, size_t width)
 {
@@ -119,9 +142,9 @@ static void assert_fits(const char *what, const char *text, size_t width)
 static void every_machine_fits_every_width(void **state)
 {
 	static const char *const machines[] = {"", "16-nodes", "2s-smt2-split", "64-nodes-1024-cpus",
-		"8-sockets", "asymmetric", "ccx", "cxl", "gpu-memory", "holes", "hugepages", "interleaved",
-		"memoryless", "no-distances", "offline", "offline-node", "one-node", "overlapping",
-		"row-missing", "without-numa"};
+		"8-sockets", "asymmetric", "ccx", "cxl", "gb200", "gpu-memory", "holes", "hugepages",
+		"interleaved", "memoryless", "no-distances", "offline", "offline-node", "one-node",
+		"overlapping", "row-missing", "without-numa"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
@@ -256,6 +279,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_equal_their_golden_files),
+		cmocka_unit_test(only_equal_nodes_share_a_box),
 		cmocka_unit_test(odd_cores_and_nameless_devices_are_drawn),
 		cmocka_unit_test(every_machine_fits_every_width),
 		cmocka_unit_test(ascii_is_ascii_and_complete),

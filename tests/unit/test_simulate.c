@@ -158,6 +158,8 @@ static void bad_settings_change_nothing(void **state)
 			"topologyManagerPolicy: 'best' is not one of: none, best-effort, restricted, single-numa-node"},
 		{"full-pcpus-only=2", "full-pcpus-only: '2' is not a boolean"},
 		{"nothing=1", "unknown policy option 'nothing'"},
+		{"topologyManagerPolic=none",
+			"unknown policy option 'topologyManagerPolic'; did you mean topologyManagerPolicy?"},
 		{"numa-allocation-strategy=most",
 			"numa-allocation-strategy: 'most' is not one of: none, most-allocated, least-allocated"},
 		{"kubeReserved=cpu=1", "kubeReserved cannot be changed"},

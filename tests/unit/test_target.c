@@ -178,12 +178,15 @@ static void a_full_disk_is_an_error(void **state)
 {
 	struct bench *b = *state;
 
-	b->request = (struct publish_request){.nrt = &b->nrt, .numatopology = &b->numatopology};
+	b->request =
+		(struct publish_request){.nrt = &b->nrt, .numatopology = &b->numatopology, .pods = &b->kai};
 	assert_int_equal(publish_to(b, "/dev/full"), -ENOSPC);
 	assert_string_equal(b->err.text, "cannot print: No space left on device");
 	assert_false(b->result.current);
 	assert_int_equal(b->result.node, PUBLISH_FAILED);
 	assert_int_equal(b->result.numatopology, PUBLISH_FAILED);
+	assert_int_equal(b->result.pods, PUBLISH_FAILED);
+	b->request.pods = NULL;
 	test_assert_text("later", publish(b), DOCUMENT("{kind: A}\n") DOCUMENT("{kind: B}\n") NODE);
 }
 

@@ -51,6 +51,32 @@ static void what_is_there(void **state)
 	test_assert_text("known", row.unknown, "");
 }
 
+static void cpus_that_are_apart(void **state)
+{
+	CLEANUP(top_row_release) struct top_row row = {0};
+	CLEANUP(observation_release) struct observation o;
+	struct machine *m = &o.node.machine;
+
+	(void)state;
+	observation_init(&o);
+	observe_node(&o);
+	top_row_fill_cpus(&row, &o.node);
+	test_assert_text("reserved", row.reserved, "0");
+	test_assert_text("shared", row.shared, "0,5-16,21-31");
+	assert_null(row.isolated);
+	assert_null(row.isolation);
+	assert_int_equal(cpuset_parse("1-4", &m->isolated, NULL), 0);
+	top_row_release(&row);
+	top_row_fill_cpus(&row, &o.node);
+	test_assert_text("isolated", row.isolated, "1-4");
+	assert_null(row.isolation);
+	cpuset_set(m->isolated, 5);
+	top_row_release(&row);
+	top_row_fill_cpus(&row, &o.node);
+	test_assert_text("in the shared pool", row.isolation,
+		"isolated CPUs are in the shared pool: 5; the kernel does not distribute threads over them");
+}
+
 /* A zone that says nothing of CPUs has none that are free. */
 static void a_numa_node_without_cpus(void **state)
 {
@@ -194,6 +220,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_there),
+		cmocka_unit_test(cpus_that_are_apart),
 		cmocka_unit_test(a_numa_node_without_cpus),
 		cmocka_unit_test(the_largest_pods),
 		cmocka_unit_test(what_is_stranded),

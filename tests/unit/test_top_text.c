@@ -70,6 +70,9 @@ static void rows_are_sorted(void **state)
 		{"exporter", "edge-1 far node-2 node-10 \033[2J"},
 		{"devices", "node-10 \033[2J node-2 edge-1 far"},
 		{"allocatable", "far node-10 node-2 edge-1 \033[2J"},
+		{"reserved", "\033[2J edge-1 far node-2 node-10"},
+		{"shared", "\033[2J edge-1 far node-10 node-2"},
+		{"isolated", "\033[2J edge-1 far node-10 node-2"},
 		{"basis", "far \033[2J edge-1 node-2 node-10"},
 	};
 	struct top_row rows[TEST_TOP_ROWS];

@@ -120,6 +120,28 @@ static struct resource random_resource(uint64_t *random, uint64_t all)
 	return r;
 }
 
+/* Hints that are all preferred, of one resource. */
+static void compare_preferred(
+	uint64_t *random, struct topology_merge *merge, const struct topology_rules *rules, uint64_t reach)
+{
+	struct resource r = random_resource(random, reach);
+	const struct topology_hints hints = {.items = r.hints, .n_items = r.n};
+	struct topology_hint want, got;
+	bool admit, admit_preferred;
+
+	for (size_t i = 0; i < r.n; i++)
+		r.hints[i] = hint(r.hints[i].nodes, true);
+	r.no_preference = false;
+	want = merge_all(merge, rules, &r, 1, &admit);
+	topology_merge_start(merge, rules);
+	if (!topology_merge_preferred(merge, &hints, &got, &admit_preferred)) {
+		assert_false(want.preferred);
+		return;
+	}
+	assert_true(got.nodes == want.nodes && got.any_node == want.any_node);
+	assert_true(got.preferred && want.preferred && admit && admit_preferred);
+}
+
 /* Sets of masks against the cross product, with every policy, asymmetric distances and ids with holes. */
 static void merges_equal_the_cross_product(void **state)
 {
@@ -154,6 +176,7 @@ static void merges_equal_the_cross_product(void **state)
 
 			rules.policy = (enum topology_manager_policy)policy;
 			rules.prefer_closest = test_random(&random) % 2;
+			compare_preferred(&random, &merge, &rules, reach);
 			want = merge_by_permutations(&rules, resources, n);
 			got = merge_all(&merge, &rules, resources, n, &admit);
 			if (got.nodes != want.nodes || got.any_node != want.any_node ||

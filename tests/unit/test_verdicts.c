@@ -335,7 +335,7 @@ static void slow_kubelets_do_not_pass(void **state)
 		bool slow = limits[i] == 1;
 
 		extender_cluster_init_alike(&c, &setup);
-		c.verdicts.max_kubelet_ns = limits[i];
+		c.verdicts.projections.max_kubelet_ns = limits[i];
 		extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=2 memory=1Gi"), &args);
 		extender_filter(&c.verdicts, &strict, &args, 0, &answer);
 		assert_int_equal(answer.counts.n_passing, slow ? 0 : 1);

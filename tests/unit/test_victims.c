@@ -343,7 +343,7 @@ static bool admits_without(const struct node_state *state, const struct pod_requ
 {
 	CLEANUP(projected_state_release) struct projected_state without = {0};
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
-	struct admission a;
+	struct kubelet_verdict v;
 	bool excluded[64] = {false};
 	unsigned at = 0;
 
@@ -354,8 +354,8 @@ static bool admits_without(const struct node_state *state, const struct pod_requ
 	}
 	projected_state_init(&without, state, excluded);
 	node_admission_init(&admission, &without.state);
-	node_admission_judge(&admission, pod, &a);
-	return a.answer == KUBELET_ADMITS;
+	node_admission_judge(&admission, pod, &v);
+	return v.answer == KUBELET_ADMITS;
 }
 
 /* struct victims_judge.judge */

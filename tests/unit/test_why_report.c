@@ -169,7 +169,7 @@ static void a_pod_that_waits(void **state)
 	assert_string_equal(report.pods.nodes[4].rejection, "TopologyAffinityError");
 	fit_add_nearest(&report.pods, &report.pods.nodes[4], &nearest);
 	assert_string_equal(nearest.text, "2 CPUs instead of 5");
-	assert_string_equal(report.aligned.text,
+	assert_string_equal(report.pods.alignment.text,
 		"the Topology Manager aligns 5 exclusive CPUs, and memory where the memory manager is Static");
 	assert_false(report.own_seen);
 }
@@ -378,7 +378,7 @@ static void what_its_class_means(void **state)
 		snprintf(spec, sizeof(spec), "containers: [%s]", cases[i].containers);
 		begin(&report, "p", spec, "");
 		test_assert_text(cases[i].containers, report.pods.not_guaranteed.text, cases[i].gap);
-		test_assert_text(cases[i].containers, report.aligned.text, cases[i].aligned);
+		test_assert_text(cases[i].containers, report.pods.alignment.text, cases[i].aligned);
 	}
 }
 

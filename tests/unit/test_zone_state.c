@@ -43,13 +43,13 @@ static void assert_answer(const struct node_state *state, const char *text, enum
 {
 	struct node_admission admission;
 	struct pod_request pod;
-	struct admission a;
+	struct kubelet_verdict v;
 
 	pod_from_text(&pod, text);
 	node_admission_init(&admission, state);
-	node_admission_judge(&admission, &pod, &a);
-	if (a.answer != want)
-		fail_msg("%s: answer %d, not %d: %s", text, a.answer, want, a.managers.reason.text);
+	node_admission_judge(&admission, &pod, &v);
+	if (v.answer != want)
+		fail_msg("%s: answer %d, not %d: %s", text, v.answer, want, v.reason.text);
 	node_admission_release(&admission);
 	pod_request_release(&pod);
 }

@@ -68,6 +68,7 @@ ok "the object goes" as admin delete -f "$work/printed.yaml"
 ok "the manifests" as admin apply --server-side --force-conflicts -k $manifests
 ok "the right of nodes" as admin apply --server-side -f $manifests/rbac-nodes.yaml
 ok "the policy holds" until_denied write agent-node-a node-b
+ok "the policy of nodes holds" until_denied write kubelet-node-a node-b
 
 for who in agent kubelet; do
 	ok "$who writes its own object" write $who-node-a node-a

@@ -182,7 +182,7 @@ as_admin delete crd $nrts >/dev/null
 until_status 1
 check "no CRD" 1 "$agent" <<END
 ^FAIL +CRD +the CustomResourceDefinition $nrts is missing
-^ +remedy: kubectl apply --server-side -k packaging/kubernetes/crd$
+^ +remedy: kubectl apply --server-side --force-conflicts -k packaging/kubernetes/crd$
 ^ok +$rights
 ^note +dry run +not tried
 END

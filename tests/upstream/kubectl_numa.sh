@@ -164,7 +164,17 @@ check "completion names the nodes" grep -qx cxl "$work/out"
 kubectl __complete numa top cxl '' >"$work/out" 2>"$work/err"
 check "completion names the nodes for top" grep -qx 2s-snc4 "$work/out"
 kubectl __complete numa score --st >"$work/out" 2>"$work/err"
-check "completion names the flags" grep -qx -- --strategy "$work/out"
+check "completion names the flags" grep -q -- '^--strategy' "$work/out"
+kubectl __complete numa score --strategy '' >"$work/out" 2>"$work/err"
+check "completion names a flag's values" grep -qx LeastNUMANodes "$work/out"
+kubectl __complete numa pods -n '' >"$work/out" 2>"$work/err"
+check "completion names the namespaces" grep -qx kube-system "$work/out"
+kubectl __complete numa top --context '' >"$work/out" 2>"$work/err"
+check "completion names the contexts" grep -qx "$(kubectl config current-context)" "$work/out"
+kubectl run complete-me --image=example.com/none >/dev/null
+kubectl __complete numa why '' >"$work/out" 2>"$work/err"
+check "completion names the pods" grep -qx complete-me "$work/out"
+kubectl delete pod complete-me --force --grace-period=0 >/dev/null 2>&1
 
 kubectl delete noderesourcetopologies.topology.node.k8s.io --all >/dev/null
 echo "kubectl numa: $passed passed, $failed failed"

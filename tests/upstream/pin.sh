@@ -5,7 +5,7 @@
 set -eu
 RELEASE=1.35
 SCHEDULER_PLUGINS=v0.35.4-devel
-NRT_API=v0.1.2
+NRT_API=v0.1.3
 
 cd "$(dirname "$0")"
 version=$(releases/newest.sh $RELEASE)

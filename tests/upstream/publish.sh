@@ -382,7 +382,7 @@ until 404 GET $object
 until 404 GET $crd
 -> 404
 publish
--> nrt=not_found node=deferred again=+1 error: the API server has no noderesourcetopologies of topology.node.k8s.io/v1alpha2: apply the CRD, manifests/crd.yaml of github.com/k8stopologyawareschedwg/noderesourcetopology-api
+-> nrt=not_found node=deferred again=+1 error: the API server has no noderesourcetopologies of topology.node.k8s.io/v1alpha2: apply the CRD, kubectl apply --server-side -k packaging/kubernetes/crd
 END
 "$B/upstream/kubectl" --kubeconfig "$dir/admin.kubeconfig" apply --server-side -k packaging/kubernetes/crd >/dev/null 2>&1 || failed=$((failed + 1))
 steps "the CRD is back" "$agent" node-a <<END

@@ -16,7 +16,7 @@ trap 'exit 1' INT TERM
 
 programs=$PWD/build/upstream
 kubectl() { "$programs/kubectl" --kubeconfig "$work/cluster/admin.kubeconfig" "$@" 2> >(grep -v '^Warning: version difference' >&2); }
-# start RELEASE: before 1.36 with the gate and the API that doc/production.md names
+# start RELEASE: before 1.36 with the gate and the API that doc/operate.md names
 start() {
 	local -a options=()
 	[ "$1" != 1.34 ] && [ "$1" != 1.35 ] ||

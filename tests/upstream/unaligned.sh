@@ -57,7 +57,6 @@ bound_to() { [ "$(kubectl get pod "$1" -o 'jsonpath={.spec.nodeName}')" = "$2" ]
 cat >"$work/scheduler.yaml" <<END
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
-percentageOfNodesToScore: 100
 extenders:
 - {urlPrefix: "http://127.0.0.1:$port", filterVerb: filter, prioritizeVerb: prioritize, preemptVerb: preempt, weight: 1, nodeCacheCapable: true, httpTimeout: 5s}
 END

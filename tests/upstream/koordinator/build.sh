@@ -4,9 +4,6 @@
 set -eu
 cd "$(dirname "$0")"
 bin=$(cd ../../.. && pwd)/build/upstream
-# A library that the checksum database has lost; go.sum has its checksum.
-GONOSUMDB=k8s.io/legacy-cloud-providers
-export GONOSUMDB
 modules=$PWD/go.mod
 
 # koordlet links libpfm, for performance counters that its report does not need: built from a copy that takes the file for

@@ -14,6 +14,7 @@ import (
 
 	nrtv1alpha1 "github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha1"
 	v1 "k8s.io/api/core/v1"
+	clientfeatures "k8s.io/client-go/features"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
@@ -23,7 +24,7 @@ type question struct {
 	Koordlet *node                               `json:"koordlet"`
 	Objects  []*nrtv1alpha1.NodeResourceTopology `json:"objects"`
 	Labels   map[string]string                   `json:"labels"`   // of the Node
-	Bound    []*v1.Pod                           `json:"bound"`    // pods that have CPUs of the scheduler already
+	Bound    []*v1.Pod                           `json:"bound"`    // pods that the scheduler has placed already
 	Pods     []*v1.Pod                           `json:"pods"`     // pods to place
 	Strategy string                              `json:"strategy"` // of the NUMA score
 	Batch    bool                                `json:"batch"`    // ask koord-manager about the objects
@@ -37,6 +38,17 @@ type answer struct {
 	Error    string                            `json:"error,omitempty"` // koordlet makes no object
 }
 
+// turnOff turns a feature gate of client-go off. The fake clients serve no streaming lists, for which an informer would wait
+// forever.
+func turnOff(feature clientfeatures.Feature) {
+	gates := clientfeatures.FeatureGates().(interface {
+		Set(clientfeatures.Feature, bool) error
+	})
+	if err := gates.Set(feature, false); err != nil {
+		panic(err)
+	}
+}
+
 func main() {
 	flags := flag.NewFlagSet("klog", flag.PanicOnError)
 	klog.InitFlags(flags)
@@ -44,6 +56,7 @@ func main() {
 	flags.Set("stderrthreshold", "FATAL")
 	klog.SetOutput(io.Discard)
 	log.SetLogger(klog.NewKlogr())
+	turnOff(clientfeatures.WatchListClient)
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	schedulers := map[string]*scheduler{}
 	for {

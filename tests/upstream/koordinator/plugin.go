@@ -13,9 +13,8 @@ import (
 	koordfake "github.com/koordinator-sh/koordinator/pkg/client/clientset/versioned/fake"
 	koordinformers "github.com/koordinator-sh/koordinator/pkg/client/informers/externalversions"
 	koordconfig "github.com/koordinator-sh/koordinator/pkg/scheduler/apis/config"
-	"github.com/koordinator-sh/koordinator/pkg/scheduler/apis/config/v1beta3"
+	configv1 "github.com/koordinator-sh/koordinator/pkg/scheduler/apis/config/v1"
 	"github.com/koordinator-sh/koordinator/pkg/scheduler/frameworkext"
-	frameworkexttesting "github.com/koordinator-sh/koordinator/pkg/scheduler/frameworkext/testing"
 	"github.com/koordinator-sh/koordinator/pkg/scheduler/plugins/nodenumaresource"
 	"github.com/koordinator-sh/koordinator/pkg/util/cpuset"
 	v1 "k8s.io/api/core/v1"
@@ -23,11 +22,12 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	kubefake "k8s.io/client-go/kubernetes/fake"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultbinder"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/queuesort"
 	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
-	schedulertesting "k8s.io/kubernetes/pkg/scheduler/testing"
+	schedulertesting "k8s.io/kubernetes/pkg/scheduler/testing/framework"
 )
 
 // outcome is what became of a pod: why the plugin refused it, or what it writes to the pod before it is bound.
@@ -40,21 +40,21 @@ type outcome struct {
 // nodes is the scheduler's snapshot.
 type nodes map[string]*framework.NodeInfo
 
-func (n nodes) NodeInfos() framework.NodeInfoLister       { return n }
-func (n nodes) StorageInfos() framework.StorageInfoLister { return n }
-func (n nodes) IsPVCUsedByPods(string) bool               { return false }
+func (n nodes) NodeInfos() fwk.NodeInfoLister       { return n }
+func (n nodes) StorageInfos() fwk.StorageInfoLister { return n }
+func (n nodes) IsPVCUsedByPods(string) bool         { return false }
 
-func (n nodes) List() (list []*framework.NodeInfo, err error) {
+func (n nodes) List() (list []fwk.NodeInfo, err error) {
 	for _, node := range n {
 		list = append(list, node)
 	}
 	return list, nil
 }
 
-func (n nodes) HavePodsWithAffinityList() ([]*framework.NodeInfo, error)             { return nil, nil }
-func (n nodes) HavePodsWithRequiredAntiAffinityList() ([]*framework.NodeInfo, error) { return nil, nil }
+func (n nodes) HavePodsWithAffinityList() ([]fwk.NodeInfo, error)             { return nil, nil }
+func (n nodes) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) { return nil, nil }
 
-func (n nodes) Get(name string) (*framework.NodeInfo, error) {
+func (n nodes) Get(name string) (fwk.NodeInfo, error) {
 	if node := n[name]; node != nil {
 		return node, nil
 	}
@@ -75,10 +75,10 @@ type scheduler struct {
 }
 
 func newScheduler(strategy string) (*scheduler, error) {
-	var versioned v1beta3.NodeNUMAResourceArgs
-	v1beta3.SetDefaults_NodeNUMAResourceArgs(&versioned)
+	var versioned configv1.NodeNUMAResourceArgs
+	configv1.SetDefaults_NodeNUMAResourceArgs(&versioned)
 	var args koordconfig.NodeNUMAResourceArgs
-	if err := v1beta3.Convert_v1beta3_NodeNUMAResourceArgs_To_config_NodeNUMAResourceArgs(&versioned, &args, nil); err != nil {
+	if err := configv1.Convert_v1_NodeNUMAResourceArgs_To_config_NodeNUMAResourceArgs(&versioned, &args, nil); err != nil {
 		return nil, err
 	}
 	if strategy != "" {
@@ -88,7 +88,7 @@ func newScheduler(strategy string) (*scheduler, error) {
 	client := koordfake.NewSimpleClientset()
 	factory, err := frameworkext.NewFrameworkExtenderFactory(frameworkext.WithKoordinatorClientSet(client),
 		frameworkext.WithKoordinatorSharedInformerFactory(koordinformers.NewSharedInformerFactory(client, 0)),
-		frameworkext.WithReservationNominator(frameworkexttesting.NewFakeReservationNominator()))
+		frameworkext.WithReservationNominator(frameworkext.NewFakeReservationNominator()))
 	if err != nil {
 		return nil, err
 	}
@@ -101,10 +101,10 @@ func newScheduler(strategy string) (*scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	create := frameworkext.PluginFactoryProxy(factory, func(args apiruntime.Object, h framework.Handle) (framework.Plugin, error) {
-		return nodenumaresource.New(args, &handle{h.(frameworkext.FrameworkExtender), nrtfake.NewSimpleClientset()})
+	create := frameworkext.PluginFactoryProxy(factory, func(ctx context.Context, args apiruntime.Object, h fwk.Handle) (fwk.Plugin, error) {
+		return nodenumaresource.New(ctx, args, &handle{h.(frameworkext.FrameworkExtender), nrtfake.NewSimpleClientset()})
 	})
-	plugin, err := create(&args, fw)
+	plugin, err := create(context.Background(), &args, fw)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,12 @@ func (s *scheduler) place(object *nrtv1alpha1.NodeResourceTopology, q *question)
 		if err != nil {
 			return nil, err
 		}
-		s.plugin.GetResourceManager().Update(name, &nodenumaresource.PodAllocation{UID: pod.UID, Namespace: pod.Namespace, Name: pod.Name, CPUSet: cpus})
+		allocation := nodenumaresource.PodAllocation{UID: pod.UID, Namespace: pod.Namespace, Name: pod.Name, CPUSet: cpus}
+		for _, one := range status.NUMANodeResources {
+			allocation.NUMANodeResources = append(allocation.NUMANodeResources,
+				nodenumaresource.NUMANodeResource{Node: int(one.Node), Resources: one.Resources})
+		}
+		s.plugin.GetResourceManager().Update(name, &allocation)
 	}
 	var outcomes []outcome
 	for _, pod := range q.Pods {
@@ -152,7 +157,7 @@ func (s *scheduler) place(object *nrtv1alpha1.NodeResourceTopology, q *question)
 
 func (s *scheduler) placeOne(info *framework.NodeInfo, name string, pod *v1.Pod) outcome {
 	ctx, state := context.Background(), framework.NewCycleState()
-	_, status := s.plugin.PreFilter(ctx, state, pod)
+	_, status := s.plugin.PreFilter(ctx, state, pod, []fwk.NodeInfo{info})
 	if !status.IsSuccess() && !status.IsSkip() {
 		return outcome{Refused: "PreFilter: " + status.Message()}
 	}

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/google/cadvisor v0.52.1
-	github.com/k8stopologyawareschedwg/noderesourcetopology-api v0.1.2
+	github.com/k8stopologyawareschedwg/noderesourcetopology-api v0.1.3
 	google.golang.org/grpc v1.72.1
 	k8s.io/api v0.34.12
 	k8s.io/apimachinery v0.34.12

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/google/cadvisor v0.56.2
-	github.com/k8stopologyawareschedwg/noderesourcetopology-api v0.1.2
+	github.com/k8stopologyawareschedwg/noderesourcetopology-api v0.1.3
 	github.com/spf13/pflag v1.0.9
 	go.etcd.io/etcd/api/v3 v3.6.8
 	go.etcd.io/etcd/client/pkg/v3 v3.6.8

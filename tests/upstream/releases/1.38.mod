@@ -4,7 +4,7 @@ go 1.27.0
 
 require (
 	github.com/google/cadvisor/lib v0.60.6
-	github.com/k8stopologyawareschedwg/noderesourcetopology-api v0.1.2
+	github.com/k8stopologyawareschedwg/noderesourcetopology-api v0.1.3
 	google.golang.org/grpc v1.85.0
 	k8s.io/api v0.38.0-beta.0
 	k8s.io/apimachinery v0.38.0-beta.0

@@ -24,7 +24,7 @@ while read -r release programs; do
 		go $(printf '1.26.0\n%s\n' "$language" | sort -V | tail -n 1)
 
 		require (
-			github.com/k8stopologyawareschedwg/noderesourcetopology-api v0.1.2
+			github.com/k8stopologyawareschedwg/noderesourcetopology-api v0.1.3
 			k8s.io/kubernetes v$version
 		)
 	END_MOD

@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -18,8 +19,9 @@ import (
 
 // holder is a pod that has exclusive CPUs of the kubelet.
 type holder struct {
-	CPUs string
-	QoS  string // Koordinator's class; "" = the pod has none
+	CPUs   string
+	QoS    string         // Koordinator's class; "" = the pod has none
+	Placed map[string]int // CPUs per zone that the scheduler counts for the pod; empty = it chose no NUMA nodes for the pod
 }
 
 // podCase is a pod for the scheduler.
@@ -111,6 +113,14 @@ func (c *comparer) hold(r *rand.Rand, t *testCase, m *machine) {
 		one := holder{CPUs: cpuset.New(list...).String()}
 		if r.IntN(12) == 0 {
 			one.QoS = oneOf(r, "LS", "LSR", "BE")
+		}
+		if r.IntN(12) == 0 {
+			one.Placed = map[string]int{}
+			for _, zone := range m.zones {
+				if n := zone.CPUs.Intersection(cpuset.New(list...)).Size(); n > 0 {
+					one.Placed[zone.Name] = n
+				}
+			}
 		}
 		t.Held = append(t.Held, one)
 	}
@@ -219,8 +229,26 @@ func (p *podCase) pod(i int) *v1.Pod {
 	return pod
 }
 
-// held are the pods that have CPUs of the kubelet, for koordlet; bound are those of them that the scheduler gave CPUs, the
-// same ones.
+// status is what the scheduler wrote to the pod; empty = nothing.
+func (h *holder) status() map[string]any {
+	status := map[string]any{}
+	if h.QoS == "LSR" {
+		status["cpuset"] = h.CPUs
+	}
+	var nodes []any
+	for _, zone := range slices.Sorted(maps.Keys(h.Placed)) {
+		var id int
+		fmt.Sscanf(zone, "node-%d", &id)
+		nodes = append(nodes, map[string]any{"node": id, "resources": map[string]string{"cpu": fmt.Sprint(h.Placed[zone])}})
+	}
+	if len(nodes) > 0 {
+		status["numaNodeResources"] = nodes
+	}
+	return status
+}
+
+// held are the pods that have CPUs of the kubelet, for koordlet; bound are those of them that the scheduler bound to the same CPUs
+// or placed on their NUMA nodes.
 func (t *testCase) held() (held, bound []*v1.Pod) {
 	for i, one := range t.Held {
 		name := fmt.Sprintf("pod-%d", i)
@@ -228,8 +256,8 @@ func (t *testCase) held() (held, bound []*v1.Pod) {
 		if one.QoS != "" {
 			pod.Labels = map[string]string{"koordinator.sh/qosClass": one.QoS}
 		}
-		if one.QoS == "LSR" {
-			pod.Annotations = map[string]string{"scheduling.koordinator.sh/resource-status": text(map[string]string{"cpuset": one.CPUs})}
+		if status := one.status(); len(status) > 0 {
+			pod.Annotations = map[string]string{"scheduling.koordinator.sh/resource-status": text(status)}
 			bound = append(bound, pod)
 		}
 		held = append(held, pod)

@@ -23,6 +23,10 @@ import (
 	"nrtd.dev/tests/upstream/internal/differential"
 )
 
+// kubeletVersion is a release with the choice of reserved CPUs that koordlet copies. 1.38 chooses other CPUs if a core has offline
+// threads.
+const kubeletVersion = "v1.35.2"
+
 // machine is what is known of a machine before anything is compared.
 type machine struct {
 	zones    []daemon.Zone
@@ -310,7 +314,8 @@ func (c *comparer) dump(t *testCase) (ours, rooted *object, err error) {
 		return nil, nil, err
 	}
 	for roots, o := range map[string]**object{"off": &ours, "on": &rooted} {
-		printed, err := node.DumpText(c.ctx, "--kubelet-config", daemon.ConfigPath, "--koordinator", "on", "--pcie-roots", roots)
+		printed, err := node.DumpText(c.ctx, "--kubelet-config", daemon.ConfigPath, "--kubelet-version", kubeletVersion, "--koordinator", "on",
+			"--pcie-roots", roots)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -152,24 +152,32 @@ var reasons = []reason{
 		},
 		reserveAsTheKubelet},
 	{"koordlet leaves out pods of its classes LS and BE that hold CPUs of the kubelet",
-		func(t *testCase, _ *machine) bool {
-			return slices.ContainsFunc(t.Held, func(h holder) bool { return h.QoS == "LS" || h.QoS == "BE" })
-		},
-		func(c *comparer, t *testCase, ours, theirs *object) error {
-			const key = "node.koordinator.sh/pod-cpu-allocs"
-			var listed []map[string]any
-			if err := json.Unmarshal([]byte(theirs.Metadata.Annotations[key]), &listed); err != nil {
-				return err
-			}
-			held, _ := t.held()
-			for i, one := range t.Held {
-				if one.QoS == "LS" || one.QoS == "BE" {
-					listed = append(listed, map[string]any{"uid": held[i].UID, "cpuset": one.CPUs, "managedByKubelet": true})
-				}
-			}
-			theirs.Metadata.Annotations[key] = text(listed)
-			return nil
-		}},
+		func(t *testCase, _ *machine) bool { return slices.ContainsFunc(t.Held, isShared) },
+		func(_ *comparer, t *testCase, _, theirs *object) error { return addHolders(theirs, t, isShared) }},
+	{"koordlet leaves out pods that the scheduler bound to CPUs and that hold CPUs of the kubelet",
+		func(t *testCase, _ *machine) bool { return slices.ContainsFunc(t.Held, isBound) },
+		func(_ *comparer, t *testCase, _, theirs *object) error { return addHolders(theirs, t, isBound) }},
+}
+
+func isShared(h holder) bool { return h.QoS == "LS" || h.QoS == "BE" }
+
+func isBound(h holder) bool { return h.QoS == "LSR" }
+
+// addHolders adds the holders that match to the object's pods.
+func addHolders(to *object, t *testCase, matches func(holder) bool) error {
+	const key = "node.koordinator.sh/pod-cpu-allocs"
+	var listed []map[string]any
+	if err := json.Unmarshal([]byte(to.Metadata.Annotations[key]), &listed); err != nil {
+		return err
+	}
+	held, _ := t.held()
+	for i, one := range t.Held {
+		if matches(one) {
+			listed = append(listed, map[string]any{"uid": held[i].UID, "cpuset": one.CPUs, "managedByKubelet": true})
+		}
+	}
+	to.Metadata.Annotations[key] = text(listed)
+	return nil
 }
 
 func reserveAsTheKubelet(_ *comparer, _ *testCase, ours, theirs *object) error {

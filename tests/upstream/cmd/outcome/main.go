@@ -76,7 +76,7 @@ func main() {
 		d.Traces = "" // the times count
 		err := error(nil)
 		if *full > 0 {
-			err = fill(ctx, d, *ways, *scale, *full, *low, *seed, *seeds)
+			err = fill(ctx, d, *ways, *scale, *full, *low, *judge, *seed, *seeds)
 		} else {
 			err = measure(ctx, d, *ways, *workloads, *scale, *rounds, *seed, *seeds)
 		}
@@ -280,8 +280,9 @@ func sum(count map[string]int) (n int) {
 	return n
 }
 
-// fill prints how soon each way binds the pods of a cluster that is nearly full, in turn for each seed.
-func fill(ctx context.Context, d *outcome.Driver, wayNames string, nodes, free int, low bool, seed uint64, seeds int) (err error) {
+// fill prints how soon each way binds the pods of a cluster that is nearly full, in turn for each seed. With judge it fails if the extender
+// leaves a pod unbound or a pod is evicted.
+func fill(ctx context.Context, d *outcome.Driver, wayNames string, nodes, free int, low, judge bool, seed uint64, seeds int) (err error) {
 	if d.Work, err = os.MkdirTemp("", "no-"); err != nil {
 		return err
 	}
@@ -298,6 +299,9 @@ func fill(ctx context.Context, d *outcome.Driver, wayNames string, nodes, free i
 			}
 			fmt.Printf("%d free of %d nodes, seed %d, %s: %d of %d pods bound, the last after %.2f s, %d tries failed, %d pods evicted, load %s\n", free, nodes, seed+s,
 				way.Name, f.Bound, f.Pods, f.Last.Seconds(), f.Failed, f.Evicted, daemon.Load())
+			if judge && way.Extender && (f.Bound < f.Pods || f.Evicted > 0) {
+				return fmt.Errorf("%s, seed %d: %d of %d pods are not bound, %d are evicted", way.Name, seed+s, f.Pods-f.Bound, f.Pods, f.Evicted)
+			}
 		}
 	}
 	return nil

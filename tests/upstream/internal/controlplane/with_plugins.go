@@ -6,14 +6,16 @@ package controlplane
 
 import (
 	"k8s.io/kubernetes/cmd/kube-scheduler/app"
+	"nrtd.dev/tests/upstream/internal/kubeletadmission"
 	"nrtd.dev/tests/upstream/internal/nodemetadata"
 	_ "sigs.k8s.io/scheduler-plugins/apis/config/scheme" // the plugin's arguments in the configuration file
 	"sigs.k8s.io/scheduler-plugins/pkg/noderesourcetopology"
 )
 
-// SchedulerPlugins are the NodeResourceTopologyMatch plugin and NodeMetadata's stand-in. The configuration file says which
+// SchedulerPlugins are the NodeResourceTopologyMatch plugin, NodeMetadata's stand-in and the example of a plugin that asks nrtd-extender. The configuration file says which
 // profiles use them.
 func SchedulerPlugins() []app.Option {
 	return []app.Option{app.WithPlugin(noderesourcetopology.Name, noderesourcetopology.New),
-		app.WithPlugin(nodemetadata.Name, nodemetadata.New)}
+		app.WithPlugin(nodemetadata.Name, nodemetadata.New),
+		app.WithPlugin(kubeletadmission.Name, kubeletadmission.New)}
 }

@@ -29,8 +29,10 @@ type Way struct {
 	denied bool
 	// prioritize: the scheduler asks for scores too.
 	prioritize bool
-	// sampled: the scheduler sends the extender only some nodes, as profiles say.
-	sampled bool
+	// all: the scheduler sends the extender all nodes (percentageOfNodesToScore 100), not a sample.
+	all bool
+	// choose: a plugin of the scheduler asks the extender about all nodes, and the scheduler itself asks about preemption only.
+	choose bool
 	// two: the scheduler with the extender is for Guaranteed pods, and a stock scheduler for all others.
 	two bool
 	// prepare puts into a pod what its owner has to write for this way.
@@ -44,7 +46,7 @@ const (
 	client = "clientConnection: {qps: 5000, burst: 10000}\n"
 	head   = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n" + client
 	stock  = "profiles:\n- schedulerName: default-scheduler\n"
-	// aligner is the profile or the scheduler of Guaranteed pods, where there are two.
+	// aligner is the scheduler of Guaranteed pods, where there are two.
 	aligner = "numa-aware"
 	// batched is a profile whose pods kube-scheduler can schedule together, if no extender is configured.
 	batched = stock + "  pluginConfig:\n  - name: PodTopologySpread\n    args: {defaultingType: List, defaultConstraints: []}\n"
@@ -71,10 +73,26 @@ const match = `profiles:
       cacheResyncPeriodSeconds: %d
 `
 
+// chooser is a profile with the example of a plugin that asks /v1/choose. The weight lets its order outweigh all other scores.
+const chooser = `profiles:
+- schedulerName: default-scheduler
+  plugins:
+    multiPoint:
+      enabled:
+      - name: KubeletAdmission
+        weight: 100
+    postFilter:
+      enabled:
+      - name: KubeletAdmission
+  pluginConfig:
+  - name: KubeletAdmission
+    args: {url: "http://%s"}
+`
+
 // Ways in the order of the table.
 var Ways = []Way{
 	{Name: "stock", Title: "stock kube-scheduler", profiles: stock},
-	// What it costs that the scheduler looks at every node, as it has to with an extender.
+	// What it costs that the scheduler looks at every node.
 	{Name: "stock-all", Title: "stock kube-scheduler, percentageOfNodesToScore 100", profiles: "percentageOfNodesToScore: 100\n" + stock},
 	{Name: "labels", Title: "labels, preferred affinity", profiles: stock, Flags: []string{"--labels"}, hints: true, prepare: prefer},
 	{Name: "nodemetadata", Title: "NodeMetadata on fit-score", profiles: byScore(), Flags: shapes(), hints: true,
@@ -86,30 +104,24 @@ var Ways = []Way{
 	{Name: "passthrough", Title: "NodeResourceTopologyMatch, no cache", profiles: fmt.Sprintf(match, 0)},
 	{Name: "overreserve", Title: "NodeResourceTopologyMatch, cache", profiles: fmt.Sprintf(match, 5)},
 	{Name: "extender", Title: "nrtd-extender", profiles: stock, Extender: true},
+	{Name: "choose", Title: "a scheduler plugin with nrtd-extender's /v1/choose", profiles: chooser, Extender: true, choose: true},
 	{Name: "extender-plan", Title: "nrtd-extender, kubectl numa plan --apply", profiles: stock, Extender: true, plan: true},
 }
 
 // MoreWays are those that only throughput is measured with.
 var MoreWays = []Way{
 	{Name: "with-scores", Title: "nrtd-extender, prioritizeVerb", profiles: stock, Extender: true, prioritize: true},
-	{Name: "all-off", Title: "nrtd-extender --nominate off", profiles: stock, Extender: true, extenderFlags: []string{"--nominate", "off"}},
-	{Name: "sampled", Title: "nrtd-extender, the scheduler's percentageOfNodesToScore", profiles: stock, Extender: true, sampled: true},
-	{Name: "sampled-off", Title: "nrtd-extender --nominate off, the scheduler's percentageOfNodesToScore", profiles: stock, Extender: true, sampled: true,
-		extenderFlags: []string{"--nominate", "off"}},
-	{Name: "sampled-denied", Title: "nrtd-extender without the right to nominate, the scheduler's percentageOfNodesToScore", profiles: stock, Extender: true,
-		sampled: true, denied: true},
-	{Name: "profiles", Title: "nrtd-extender, Guaranteed pods have a profile with percentageOfNodesToScore 100", Extender: true, sampled: true, prepare: assign,
-		profiles: stock + "- schedulerName: " + aligner + "\n  percentageOfNodesToScore: 100\n"},
+	{Name: "extender-all", Title: "nrtd-extender, percentageOfNodesToScore 100", profiles: stock, Extender: true, all: true},
+	{Name: "extender-off", Title: "nrtd-extender --nominate off", profiles: stock, Extender: true, extenderFlags: []string{"--nominate", "off"}},
+	{Name: "extender-denied", Title: "nrtd-extender without the right to nominate", profiles: stock, Extender: true, denied: true},
 	{Name: "two", Title: "stock kube-scheduler, and one with nrtd-extender for Guaranteed pods", profiles: "profiles:\n- schedulerName: " + aligner + "\n", Extender: true,
 		two: true, prepare: assign},
-	{Name: "both", Title: "two, and the scheduler's percentageOfNodesToScore", profiles: "profiles:\n- schedulerName: " + aligner + "\n", Extender: true, two: true,
-		sampled: true, prepare: assign},
 	{Name: "batched", Title: "stock kube-scheduler, batching", profiles: batched},
 	{Name: "batched-best", Title: "nrtd-extender, batching", profiles: batched, Extender: true},
-	{Name: "batched-all", Title: "nrtd-extender --answer all, batching", profiles: batched, Extender: true, extenderFlags: []string{"--answer", "all"}, prioritize: true},
+	{Name: "batched-all", Title: "nrtd-extender --answer all, batching", profiles: batched, Extender: true, all: true, extenderFlags: []string{"--answer", "all"}, prioritize: true},
 }
 
-// assign gives a Guaranteed pod its profile or scheduler.
+// assign gives a Guaranteed pod its scheduler.
 func assign(pod *v1.Pod, s *Slot) {
 	if s.Guaranteed {
 		pod.Spec.SchedulerName = aligner
@@ -202,17 +214,22 @@ func byScore() string {
 // configuration is the scheduler's configuration file; extender is where that answers.
 func (w *Way) configuration(extender string) string {
 	text := head
-	if w.Extender && !w.sampled {
+	if w.all {
 		text += "percentageOfNodesToScore: 100\n"
 	}
 	if w.Extender {
 		text += fmt.Sprintf(`extenders:
 - urlPrefix: http://%s
-  filterVerb: filter
   preemptVerb: preempt
   nodeCacheCapable: true
   httpTimeout: 5s
 `, extender)
+	}
+	if w.choose {
+		return text + fmt.Sprintf(w.profiles, extender)
+	}
+	if w.Extender {
+		text += "  filterVerb: filter\n"
 	}
 	if w.prioritize {
 		text += "  prioritizeVerb: prioritize\n  weight: 1\n"

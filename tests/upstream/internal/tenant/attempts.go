@@ -35,7 +35,13 @@ type attempt struct {
 }
 
 // draw is the source of an attempt's numbers.
-type draw struct{ *rand.Rand }
+type draw struct {
+	*rand.Rand
+	pods string // begins the names of the attempt's pods
+}
+
+// pod is the name of the attempt's pod of this number.
+func (d draw) pod(i int) string { return fmt.Sprint(d.pods, "-", i) }
 
 // upTo is a number from 1 to most; its order of magnitude is what is uniform.
 func (d draw) upTo(most int) int {
@@ -81,7 +87,7 @@ func (d draw) template(count int) (what string, pod func(i int) *v1.Pod) {
 	size := max(d.upTo(max(1, min(k.size, 20000/count))), d.upTo(max(1, min(k.size, 20000/count))))
 	return fmt.Sprintf("%s of size %d", k.name, size), func(i int) *v1.Pod {
 		pod := k.make(i, size)
-		pod.Name = fmt.Sprint("attempt-", i)
+		pod.Name = d.pod(i)
 		return pod
 	}
 }
@@ -187,7 +193,7 @@ func changedPods(t *Test, d draw) *attempt {
 	return &attempt{what: fmt.Sprintf("%d pods, %d labels, %d bytes of annotations", count, labels, bytes), nodes: nodes, pause: d.pause(),
 		begin: func(ctx context.Context) error {
 			return each(count, func(i int) error {
-				pod := guaranteed(fmt.Sprint("attempt-", i), "1", "1Mi")
+				pod := guaranteed(d.pod(i), "1", "1Mi")
 				pod.Spec.NodeName = nodes[i%len(nodes)]
 				return t.createAs(ctx, pod)
 			})
@@ -197,14 +203,14 @@ func changedPods(t *Test, d draw) *attempt {
 			for k := range labels {
 				changed[fmt.Sprint("example.com/l", k)] = fmt.Sprint(i)
 			}
-			return t.patchAs(ctx, i%count, types.MergePatchType, map[string]any{"metadata": map[string]any{
+			return t.patchAs(ctx, d.pod(i%count), types.MergePatchType, map[string]any{"metadata": map[string]any{
 				"labels": changed, "annotations": map[string]string{"example.com/a": strings.Repeat(fmt.Sprint(i%10), bytes)}}})
 		}}
 }
 
-// patchAs patches the user's pod of this number.
-func (t *Test) patchAs(ctx context.Context, i int, kind types.PatchType, patch any, subresources ...string) error {
-	_, err := t.user.CoreV1().Pods(userNamespace).Patch(ctx, fmt.Sprint("attempt-", i), kind, marshal(patch), metav1.PatchOptions{}, subresources...)
+// patchAs patches the user's pod of this name.
+func (t *Test) patchAs(ctx context.Context, name string, kind types.PatchType, patch any, subresources ...string) error {
+	_, err := t.user.CoreV1().Pods(userNamespace).Patch(ctx, name, kind, marshal(patch), metav1.PatchOptions{}, subresources...)
 	if apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {
 		return nil
 	}
@@ -212,9 +218,9 @@ func (t *Test) patchAs(ctx context.Context, i int, kind types.PatchType, patch a
 }
 
 // running are Guaranteed pods that their node's kubelet runs.
-func (t *Test) running(ctx context.Context, count int, nodes []string) error {
+func (t *Test) running(ctx context.Context, d draw, count int, nodes []string) error {
 	return each(count, func(i int) error {
-		pod := guaranteed(fmt.Sprint("attempt-", i), "1", "64Mi")
+		pod := guaranteed(d.pod(i), "1", "64Mi")
 		pod.Spec.NodeName = nodes[i%len(nodes)]
 		if err := t.createAs(ctx, pod); err != nil {
 			return err
@@ -231,12 +237,12 @@ func resizedPods(t *Test, d draw) *attempt {
 			if err := t.allowResizes(ctx); err != nil {
 				return err
 			}
-			return t.running(ctx, count, nodes)
+			return t.running(ctx, d, count, nodes)
 		},
 		step: func(ctx context.Context, i int) error {
 			amounts := map[string]string{"cpu": fmt.Sprint(1 + i%7), "memory": fmt.Sprintf("%dMi", 64+i%512)}
 			resources := map[string]any{"limits": amounts, "requests": amounts}
-			return t.patchAs(ctx, i%count, types.StrategicMergePatchType,
+			return t.patchAs(ctx, d.pod(i%count), types.StrategicMergePatchType,
 				map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "app", "resources": resources}}}}, "resize")
 		}}
 }
@@ -247,7 +253,7 @@ func openedGates(t *Test, d draw) *attempt {
 	left := map[int]int{}
 	create := func(ctx context.Context, i int) error {
 		pod := gates(i, size)
-		pod.Name, left[i] = fmt.Sprint("attempt-", i), size
+		pod.Name, left[i] = d.pod(i), size
 		return t.createAs(ctx, pod)
 	}
 	return &attempt{what: fmt.Sprintf("%d pods with %d gates", count, size), pause: d.pause(),
@@ -255,13 +261,13 @@ func openedGates(t *Test, d draw) *attempt {
 		step: func(ctx context.Context, i int) error {
 			i %= count
 			if left[i] == 0 {
-				if err := t.deleteAs(ctx, fmt.Sprint("attempt-", i)); err != nil {
+				if err := t.deleteAs(ctx, d.pod(i)); err != nil {
 					return err
 				}
 				return create(ctx, i)
 			}
 			left[i]--
-			return t.patchAs(ctx, i, types.MergePatchType, map[string]any{"spec": map[string]any{"schedulingGates": gates(i, left[i]).Spec.SchedulingGates}})
+			return t.patchAs(ctx, d.pod(i), types.MergePatchType, map[string]any{"spec": map[string]any{"schedulingGates": gates(i, left[i]).Spec.SchedulingGates}})
 		}}
 }
 
@@ -299,13 +305,13 @@ func budgets(t *Test, d draw) *attempt {
 			selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
 				Key: fmt.Sprint("key-", k), Operator: metav1.LabelSelectorOpNotIn, Values: []string{fmt.Sprint(round), "x", "y"}})
 		}
-		return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("attempt-", i)},
+		return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: d.pod(i)},
 			Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: ptr.To(intstr.FromInt32(1)), Selector: selector}}
 	}
 	api := t.user.PolicyV1().PodDisruptionBudgets(userNamespace)
 	return &attempt{what: fmt.Sprintf("%d budgets of %d expressions, %d pods", count, expressions, pods), nodes: nodes, pause: d.pause(),
 		begin: func(ctx context.Context) error {
-			if err := t.running(ctx, pods, nodes); err != nil {
+			if err := t.running(ctx, d, pods, nodes); err != nil {
 				return err
 			}
 			return each(count, func(i int) error {
@@ -314,7 +320,7 @@ func budgets(t *Test, d draw) *attempt {
 			})
 		},
 		step: func(ctx context.Context, i int) error {
-			_, err := api.Patch(ctx, fmt.Sprint("attempt-", i%count), types.MergePatchType, marshal(map[string]any{"spec": budget(i%count, i).Spec}), metav1.PatchOptions{})
+			_, err := api.Patch(ctx, d.pod(i%count), types.MergePatchType, marshal(map[string]any{"spec": budget(i%count, i).Spec}), metav1.PatchOptions{})
 			return err
 		},
 		end: func(ctx context.Context) error {
@@ -326,18 +332,18 @@ func budgets(t *Test, d draw) *attempt {
 func terminatingPods(t *Test, d draw) *attempt {
 	count, nodes := d.upTo(100), d.nodesOf(t, 3)
 	create := func(ctx context.Context, i int) error {
-		pod := guaranteed(fmt.Sprint("attempt-", i), fmt.Sprint(1+i%5), "64Mi")
+		pod := guaranteed(d.pod(i), fmt.Sprint(1+i%5), "64Mi")
 		pod.Spec.NodeName, pod.Finalizers = nodes[i%len(nodes)], []string{"example.com/stay"}
 		return t.createAs(ctx, pod)
 	}
 	release := func(ctx context.Context, i int) error {
-		return t.patchAs(ctx, i, types.MergePatchType, map[string]any{"metadata": map[string]any{"finalizers": nil}})
+		return t.patchAs(ctx, d.pod(i), types.MergePatchType, map[string]any{"metadata": map[string]any{"finalizers": nil}})
 	}
 	return &attempt{what: fmt.Sprintf("%d pods", count), nodes: nodes, pause: d.pause(),
 		begin: func(ctx context.Context) error { return each(count, func(i int) error { return create(ctx, i) }) },
 		step: func(ctx context.Context, i int) error {
 			i %= count
-			if err := t.deleteAs(ctx, fmt.Sprint("attempt-", i)); err != nil {
+			if err := t.deleteAs(ctx, d.pod(i)); err != nil {
 				return err
 			}
 			if err := release(ctx, i); err != nil {
@@ -441,13 +447,13 @@ func nodeObject(t *Test, d draw) *attempt {
 func podStatuses(t *Test, d draw) *attempt {
 	count, bytes, nodes := d.upTo(60), d.upTo(100<<10), d.nodesOf(t, 1)
 	return &attempt{what: fmt.Sprintf("%d pods, %d bytes", count, bytes), nodes: nodes, pause: d.pause(),
-		begin: func(ctx context.Context) error { return t.running(ctx, count, nodes) },
+		begin: func(ctx context.Context) error { return t.running(ctx, d, count, nodes) },
 		step: func(ctx context.Context, i int) error {
 			conditions := []map[string]any{}
 			for k := range 1 + i%50 {
 				conditions = append(conditions, map[string]any{"type": fmt.Sprint("example.com/c", k), "status": []string{"True", "False"}[i%2]})
 			}
-			return t.asNode(nodes[0]).patchStatus(ctx, fmt.Sprint("attempt-", i%count), map[string]any{"phase": []string{"Running", "Pending"}[i/count%2],
+			return t.asNode(nodes[0]).patchStatus(ctx, d.pod(i%count), map[string]any{"phase": []string{"Running", "Pending"}[i/count%2],
 				"message": strings.Repeat(fmt.Sprint(i%10), bytes), "conditions": conditions})
 		}}
 }

@@ -78,10 +78,19 @@ func (t *Test) question(i int, missing func(name string) bool) (lost string) {
 	}
 	for _, name := range t.names[len(kinds):] {
 		if t.answersAll && !missing(name) && !slices.Contains(*answer.NodeNames, name) {
-			return fmt.Sprintf("%s: %.200s", name, answer.FailedNodes[name]+answer.FailedAndUnresolvableNodes[name])
+			return fmt.Sprintf("%s, asked about alone: %s", name, t.reason(i, name))
 		}
 	}
 	return ""
+}
+
+// reason is why this node does not pass: an answer has reasons only if no node passes.
+func (t *Test) reason(i int, name string) string {
+	body, err := ask(t.extender, t.scheduler, filterOf(othersPod(i), []string{name}))
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%.300s", body)
 }
 
 // askUntil asks about others' pods until it has taken long enough.
@@ -132,8 +141,9 @@ func (t *Test) playAttempts(ctx context.Context) error {
 				return err
 			}
 		}
-		d := draw{rand.New(rand.NewPCG(t.Seed, uint64(n)))}
+		d := draw{rand.New(rand.NewPCG(t.Seed, uint64(n))), "attempt"}
 		attempts := []*attempt{t.drawAttempt(d, kinds)}
+		d.pods = "other"
 		if other := t.drawAttempt(d, kinds); d.IntN(3) == 0 && other.kind != attempts[0].kind && (other.nodes == nil || attempts[0].nodes == nil) {
 			attempts = append(attempts, other)
 		}
@@ -175,7 +185,7 @@ func (t *Test) playAttempt(ctx context.Context, n int, attempts []*attempt, all 
 	errs := make(chan error, 2*len(attempts))
 	for _, a := range attempts {
 		wait.Go(func() {
-			if err := a.try(trying, &begun); err != nil && trying.Err() == nil {
+			if err := a.try(ctx, trying, &begun); err != nil {
 				errs <- fmt.Errorf("%s: %w", a.kind, err)
 			}
 		})
@@ -242,7 +252,7 @@ func allBegun(begun *sync.WaitGroup) func(time.Duration) bool {
 }
 
 // try does an attempt until its time is over.
-func (a *attempt) try(ctx context.Context, begun *sync.WaitGroup) error {
+func (a *attempt) try(ctx, trying context.Context, begun *sync.WaitGroup) error {
 	var err error
 	if a.begin != nil {
 		err = a.begin(ctx)
@@ -255,7 +265,7 @@ func (a *attempt) try(ctx context.Context, begun *sync.WaitGroup) error {
 		if err := a.step(ctx, i); err != nil {
 			return err
 		}
-		if a.pause > 0 && daemon.Sleep(ctx, a.pause) != nil || ctx.Err() != nil {
+		if a.pause > 0 && daemon.Sleep(trying, a.pause) != nil || trying.Err() != nil {
 			return nil
 		}
 	}

@@ -8,7 +8,7 @@ kubeadm_made() {
 	cat >"$WORLD/made.yaml" <<END
 apiVersion: kubeadm.k8s.io/v1beta4
 kind: ClusterConfiguration
-kubernetesVersion: v$(sed -n 's/^KUBERNETES=//p' tests/upstream/pin.sh)
+kubernetesVersion: $(sed -n 's,^\tk8s.io/kubernetes ,,p' tests/upstream/go.mod)
 ---
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -17,11 +17,6 @@ END
 	kubectl annotate node worker-1 kubeadm.alpha.kubernetes.io/cri-socket=unix:///run/containerd/containerd.sock &&
 		kubeadm init phase upload-config all --config "$WORLD/made.yaml" &&
 		kubectl get configmap kubeadm-config -n kube-system -o yaml | grep 'scheduler: {}' && kubectl create namespace nrtd
-}
-certificates() { # by the recipe's text
-	awk '/^```sh/ {on = 1; next} /^```/ {on = 0} on && /openssl|printf|for who|done|secret|from-file/' doc/recipes/second-scheduler.md |
-		sed '/^helm/,$d; /^kubectl delete/,$d' >"$WORLD/certificates.sh"
-	(cd "$place" && sh -eu "$WORLD/certificates.sh")
 }
 # stand_ins: of the host's systemctl, which notes its commands: a kubelet that starts writes the state file of its policy, unless
 # there is one of another policy
@@ -97,17 +92,18 @@ after_5() { check "agents run on the pool only" test "$(kubectl get pods -n nrtd
 after_6() { check "the pool's nodes are listed, with exact verdicts" sh -c "grep -E '^worker-1 ' '$work/printed' && grep -E '^worker-2 ' '$work/printed' && ! grep worker-3 '$work/printed'"; }
 after_7() { check "the pod goes where its kubelet admits it" runs_on aligned worker-2; }
 after_9() { check "pods of the other scheduler are listed" grep -x 'default/a worker-1' "$work/printed"; }
-after_10() {
+after_10() { check "both Secrets are replaced" test "$(grep -c '^secret/.* replaced$' "$work/printed")" -eq 2; }
+after_11() {
 	check "the scheduler's files are on the host" sh -c "cmp '$place/ca.crt' '$WORLD/host/etc/kubernetes/nrtd-extender/ca.crt' &&
 		cmp '$place/client.key' '$WORLD/host/etc/kubernetes/nrtd-extender/client.key'"
 }
 image() { kubectl get daemonset nrtd -n nrtd -o 'jsonpath={.spec.template.spec.containers[0].image}'; }
-after_12() { check "the tag of the file" test "$(image)" = registry.example/nrtd:0.1.1; }
+after_13() { check "the tag of the file" test "$(image)" = registry.example/nrtd:tested; }
 values_of_before() { # after the rollback
-	! grep tag: "$place/nrtd.yaml" && grep -x '  repository: registry.example/nrtd' "$place/nrtd.yaml" && [ "$(image)" != registry.example/nrtd:0.1.1 ]
+	! grep tag: "$place/nrtd.yaml" && grep -x '  repository: registry.example/nrtd' "$place/nrtd.yaml" && [ "$(image)" != registry.example/nrtd:tested ]
 }
-after_14() { check "the values of before, and their image" values_of_before; }
-after_13() { check "both revisions are known" test "$(grep -c 'deployed\|superseded' "$work/printed")" -ge 3; }
+after_15() { check "the values of before, and their image" values_of_before; }
+after_14() { check "both revisions are known" test "$(grep -c 'deployed\|superseded' "$work/printed")" -ge 3; }
 done_with() {
 	check "nothing of nrtd is left but the objects" sh -c '! kubectl get daemonsets,deployments -n nrtd -o name | grep .'
 	check "the pods of the pool still run" sh -c "kubectl get pods a b c d -o 'jsonpath={.items[*].status.phase}' | grep -x 'Running Running Running Running'"

@@ -2,7 +2,8 @@
 #include "tests/lib/test.h"
 
 #include "common/cleanup.h"
-#include "scoring/admission.h"
+#include "scoring/admit.h"
+#include "scoring/nearest_request.h"
 #include "tests/lib/kubelet_fixture.h"
 #include "tests/lib/pods.h"
 
@@ -10,14 +11,14 @@
 struct fixture {
 	struct kubelet_fixture on;
 	struct resource_list free;
-	struct admission_node node;
+	struct admit_handlers handlers;
 	struct pod_request pod;
 };
 
 static void open_kubelet(struct fixture *f)
 {
 	kubelet_fixture_ready(&f->on);
-	f->node = (struct admission_node){.kubelet = &f->on.k, .ws = f->on.ws, .free = &f->free};
+	f->handlers = (struct admit_handlers){.kubelet = &f->on.k, .ws = f->on.ws, .free = &f->free};
 }
 
 static void close_kubelet(struct fixture *f)
@@ -62,7 +63,7 @@ static void init_without_managers(struct fixture *f)
 
 static void the_node_must_have_the_amounts(void **state)
 {
-	struct admission a;
+	struct kubelet_verdict a;
 	struct fixture f;
 
 	(void)state;
@@ -70,13 +71,13 @@ static void the_node_must_have_the_amounts(void **state)
 	set_free(&f, "cpu", "14500m");
 	pod_from_text(&f.pod, "init cpu=14 memory=1; app cpu=14500m memory=1");
 	open_kubelet(&f);
-	admission_judge(&f.node, &f.pod, QOS_GUARANTEED, &a);
+	admit_judge(&f.handlers, &f.pod, QOS_GUARANTEED, &a);
 	assert_int_equal(a.answer, KUBELET_ADMITS);
 	assert_null(a.short_of);
 	set_free(&f, "cpu", "14499m");
-	admission_judge(&f.node, &f.pod, QOS_GUARANTEED, &a);
+	admit_judge(&f.handlers, &f.pod, QOS_GUARANTEED, &a);
 	assert_int_equal(a.answer, KUBELET_REJECTS);
-	assert_int_equal(a.managers.answer, KUBELET_ADMITS);
+	assert_int_equal(a.managers_answer, KUBELET_ADMITS);
 	test_assert_text("short of", a.short_of, "cpu");
 	assert_int_equal(qty_milli_value(a.wanted), 14500);
 	assert_int_equal(qty_milli_value(a.free), 14499);
@@ -87,10 +88,10 @@ static void the_node_must_have_the_amounts(void **state)
 	pod_request_release(&f.pod);
 	pod_from_text(&f.pod, "app cpu=15 memory=1");
 	open_kubelet(&f);
-	admission_judge(&f.node, &f.pod, QOS_GUARANTEED, &a);
+	admit_judge(&f.handlers, &f.pod, QOS_GUARANTEED, &a);
 	assert_int_equal(a.answer, KUBELET_REJECTS);
 	set_free(&f, "cpu", "15");
-	admission_judge(&f.node, &f.pod, QOS_GUARANTEED, &a);
+	admit_judge(&f.handlers, &f.pod, QOS_GUARANTEED, &a);
 	assert_int_equal(a.answer, KUBELET_UNKNOWN);
 	fixture_release(&f);
 }
@@ -99,7 +100,7 @@ static void the_node_must_have_the_amounts(void **state)
 static void the_first_short_resource_may_be_another(void **state)
 {
 	CLEANUP(resource_list_release) struct resource_list unsure = {0};
-	struct admission a;
+	struct kubelet_verdict a;
 	struct fixture f;
 
 	(void)state;
@@ -110,15 +111,48 @@ static void the_first_short_resource_may_be_another(void **state)
 	resource_list_set(&unsure, "memory", quantity_from_units(100));
 	pod_from_text(&f.pod, "app cpu=1 memory=150 hugepages-1Gi=1Gi");
 	open_kubelet(&f);
-	f.node.unsure = &unsure;
-	admission_judge(&f.node, &f.pod, QOS_BURSTABLE, &a);
+	f.handlers.unsure = &unsure;
+	admit_judge(&f.handlers, &f.pod, QOS_BURSTABLE, &a);
 	assert_int_equal(a.answer, KUBELET_REJECTS);
 	test_assert_text("short of", a.short_of, "hugepages-1Gi");
 	assert_true(a.other_may_be_short);
 	set_free(&f, "memory", "150");
-	admission_judge(&f.node, &f.pod, QOS_BURSTABLE, &a);
+	admit_judge(&f.handlers, &f.pod, QOS_BURSTABLE, &a);
 	assert_int_equal(a.answer, KUBELET_REJECTS);
 	assert_false(a.other_may_be_short);
+	fixture_release(&f);
+}
+
+/* The node has at most the certain plus the unsure amount. Nothing is left only if both are 0. */
+static void the_free_amount_of_a_shortage_has_the_unsure_amount(void **state)
+{
+	CLEANUP(resource_list_release) struct resource_list unsure = {0};
+	struct kubelet_verdict a;
+	struct fixture f;
+
+	(void)state;
+	init_without_managers(&f);
+	set_free(&f, "cpu", "0");
+	resource_list_set(&unsure, "cpu", quantity_from_units(3));
+	pod_from_text(&f.pod, "app cpu=4 memory=1");
+	open_kubelet(&f);
+	f.handlers.unsure = &unsure;
+	admit_judge(&f.handlers, &f.pod, QOS_BURSTABLE, &a);
+	assert_int_equal(a.answer, KUBELET_REJECTS);
+	test_assert_text("short of", a.short_of, "cpu");
+	assert_int_equal(qty_milli_value(a.free), 3000);
+	assert_false(a.none_left);
+	f.handlers.unsure = NULL;
+	admit_judge(&f.handlers, &f.pod, QOS_BURSTABLE, &a);
+	assert_int_equal(qty_milli_value(a.free), 0);
+	assert_true(a.none_left);
+	/* The amount is unsure: at least the certain amount is free. */
+	f.handlers.unsure = &unsure;
+	set_free(&f, "cpu", "2");
+	admit_judge(&f.handlers, &f.pod, QOS_BURSTABLE, &a);
+	assert_int_equal(a.answer, KUBELET_UNKNOWN);
+	test_assert_text("unsure of", a.unsure_of, "cpu");
+	assert_int_equal(qty_milli_value(a.free), 2000);
 	fixture_release(&f);
 }
 
@@ -149,7 +183,7 @@ static void nearest_requests(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct admission_nearest n;
+		struct nearest_request n;
 		struct fixture f;
 
 		fixture_init(&f, &two_nodes, cases[i].policy);
@@ -159,7 +193,7 @@ static void nearest_requests(void **state)
 		set_free(&f, "cpu", cases[i].free_cpu);
 		pod_from_text(&f.pod, cases[i].pod);
 		open_kubelet(&f);
-		admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n);
+		nearest_request_find(&f.handlers, &f.pod, QOS_GUARANTEED, &n);
 		assert_true(n.complete == n.found);
 		if (n.found != (cases[i].resource != NULL))
 			fail_msg("%s: found %d", cases[i].pod, n.found);
@@ -265,7 +299,7 @@ static void copies_are_pods_one_after_the_other(void **state)
 
 	(void)state;
 	for (unsigned n = 0; n < 1500; n++) {
-		struct admission_copies copies;
+		struct admit_copies copies;
 		struct kubelet_verdict v;
 		struct fixture f;
 		size_t plain = 0;
@@ -273,7 +307,7 @@ static void copies_are_pods_one_after_the_other(void **state)
 		random_node(&f, &random);
 		random_pod(&f, &random, false);
 		open_kubelet(&f);
-		admission_copies(&f.node, &f.pod, QOS_GUARANTEED, &copies);
+		admit_copies(&f.handlers, &f.pod, QOS_GUARANTEED, &copies);
 		for (; plain < 100; plain++) {
 			kubelet_judge(&f.on.k, f.on.ws, &f.pod, QOS_GUARANTEED, &v);
 			if (v.answer != KUBELET_ADMITS)
@@ -293,18 +327,18 @@ static void copies_are_pods_one_after_the_other(void **state)
 
 static void copies_end_at_the_amounts_or_the_limit(void **state)
 {
-	struct admission_copies copies;
+	struct admit_copies copies;
 	struct fixture f;
 
 	(void)state;
 	init_without_managers(&f);
 	pod_from_text(&f.pod, "app cpu=300m memory=1");
 	open_kubelet(&f);
-	admission_copies(&f.node, &f.pod, QOS_GUARANTEED, &copies);
-	assert_int_equal(copies.n, ADMISSION_COPIES_MAX);
+	admit_copies(&f.handlers, &f.pod, QOS_GUARANTEED, &copies);
+	assert_int_equal(copies.n, ADMIT_COPIES_MAX);
 	assert_true(copies.at_least);
 	set_free(&f, "cpu", "16");
-	admission_copies(&f.node, &f.pod, QOS_GUARANTEED, &copies);
+	admit_copies(&f.handlers, &f.pod, QOS_GUARANTEED, &copies);
 	assert_int_equal(copies.n, 53);
 	assert_false(copies.at_least);
 	fixture_release(&f);
@@ -313,7 +347,7 @@ static void copies_end_at_the_amounts_or_the_limit(void **state)
 static void work_is_limited(void **state)
 {
 	struct strbuf text = STRBUF_INIT(1u << 20);
-	struct admission_nearest n;
+	struct nearest_request n;
 	struct fixture f;
 
 	(void)state;
@@ -324,10 +358,10 @@ static void work_is_limited(void **state)
 	pod_from_text(&f.pod, text.text);
 	strbuf_release(&text);
 	open_kubelet(&f);
-	assert_int_equal(admission_limit(&f.node, &f.pod, ADMISSION_NEAREST_MAX, 11), 4096 >> 7);
-	assert_int_equal(admission_limit(&f.node, &f.pod, ADMISSION_NEAREST_MAX, 1), 4096 >> 8);
-	assert_int_equal(admission_limit(&f.node, &f.pod, 10, 1), 1);
-	admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n);
+	assert_int_equal(admit_limit(&f.handlers, &f.pod, NEAREST_REQUESTS_MAX, 11), 4096 >> 7);
+	assert_int_equal(admit_limit(&f.handlers, &f.pod, NEAREST_REQUESTS_MAX, 1), 4096 >> 8);
+	assert_int_equal(admit_limit(&f.handlers, &f.pod, 10, 1), 1);
+	nearest_request_find(&f.handlers, &f.pod, QOS_GUARANTEED, &n);
 	assert_false(n.complete);
 	assert_false(n.found);
 	fixture_release(&f);
@@ -338,7 +372,7 @@ static void sets_of_numa_nodes_are_limited(void **state)
 {
 	static const struct synthetic many = {
 		.sockets = 8, .numas = 8, .uncores = 1, .cores = 1, .threads = 1, .memory_bytes = 1000};
-	struct admission_nearest n;
+	struct nearest_request n;
 	struct fixture f;
 
 	(void)state;
@@ -348,7 +382,7 @@ static void sets_of_numa_nodes_are_limited(void **state)
 	set_free(&f, "memory", "64000");
 	pod_from_text(&f.pod, "app cpu=1 memory=65000");
 	open_kubelet(&f);
-	admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n);
+	nearest_request_find(&f.handlers, &f.pod, QOS_GUARANTEED, &n);
 	assert_false(n.complete);
 	fixture_release(&f);
 }
@@ -357,7 +391,7 @@ static void sets_of_numa_nodes_are_limited(void **state)
 /* Lowering the CPUs leads to a verdict that cannot be made: then nothing is found, and that is said. */
 static void nearest_of_an_unknown_kubelet(void **state)
 {
-	struct admission_nearest n;
+	struct nearest_request n;
 	struct fixture f;
 
 	(void)state;
@@ -366,22 +400,22 @@ static void nearest_of_an_unknown_kubelet(void **state)
 	set_free(&f, "cpu", "17");
 	pod_from_text(&f.pod, "app cpu=30 memory=0");
 	open_kubelet(&f);
-	admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n);
+	nearest_request_find(&f.handlers, &f.pod, QOS_GUARANTEED, &n);
 	assert_false(n.found);
 	assert_false(n.complete);
 	fixture_release(&f);
 }
 
 /* A smaller amount that changes as much as a raised one. */
-static qty_t lowered(const struct admission_change *c)
+static qty_t lowered(const struct request_change *c)
 {
 	return c->to > c->from ? 2 * c->from - c->to : c->to;
 }
 
-static struct admission_nearest search_plainly(struct fixture *f)
+static struct nearest_request search_plainly(struct fixture *f)
 {
 	static const char *const names[] = {"cpu", "memory"};
-	struct admission_nearest best = {.complete = true};
+	struct nearest_request best = {.complete = true};
 
 	for (size_t c = 0; c < f->pod.n_containers; c++)
 		for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
@@ -389,19 +423,19 @@ static struct admission_nearest search_plainly(struct fixture *f)
 			struct resource_list *lists[] = {
 				&f->pod.containers[c].requests, &f->pod.containers[c].limits};
 			struct quantity from = resource_list_find(lists[0], names[k])->quantity, q = from;
-			struct admission a = {.answer = KUBELET_REJECTS};
+			struct kubelet_verdict v = {.answer = KUBELET_REJECTS};
 
 			for (q.nano -= QTY_UNIT; q.nano > 0; q.nano -= QTY_UNIT) {
 				resource_list_set(lists[0], names[k], q);
 				resource_list_set(lists[1], names[k], q);
-				admission_judge(&f->node, &f->pod, QOS_GUARANTEED, &a);
-				if (a.answer == KUBELET_ADMITS)
+				admit_judge(&f->handlers, &f->pod, QOS_GUARANTEED, &v);
+				if (v.answer == KUBELET_ADMITS)
 					break;
 			}
-			if (a.answer == KUBELET_ADMITS &&
+			if (v.answer == KUBELET_ADMITS &&
 				(!best.found || q.nano / QTY_UNIT * best.changes[0].from >
 							lowered(&best.changes[0]) * (from.nano / QTY_UNIT)))
-				best = (struct admission_nearest){.found = true,
+				best = (struct nearest_request){.found = true,
 					.complete = true,
 					.n_changes = 1,
 					.changes = {{c, names[k], from.nano, q.nano}}};
@@ -412,9 +446,9 @@ static struct admission_nearest search_plainly(struct fixture *f)
 							lowered(&best.changes[0]) * (from.nano / QTY_UNIT))) {
 				resource_list_set(lists[0], names[k], q);
 				resource_list_set(lists[1], names[k], q);
-				admission_judge(&f->node, &f->pod, QOS_GUARANTEED, &a);
-				if (a.answer == KUBELET_ADMITS)
-					best = (struct admission_nearest){.found = true,
+				admit_judge(&f->handlers, &f->pod, QOS_GUARANTEED, &v);
+				if (v.answer == KUBELET_ADMITS)
+					best = (struct nearest_request){.found = true,
 						.complete = true,
 						.n_changes = 1,
 						.changes = {{c, names[k], from.nano, q.nano}}};
@@ -426,12 +460,12 @@ static struct admission_nearest search_plainly(struct fixture *f)
 }
 
 /* What the kubelet of a random node answers to a random pod. */
-static void judge_random(struct fixture *f, uint64_t *random, struct admission *ret)
+static void judge_random(struct fixture *f, uint64_t *random, struct kubelet_verdict *ret)
 {
 	random_node(f, random);
 	random_pod(f, random, true);
 	open_kubelet(f);
-	admission_judge(&f->node, &f->pod, QOS_GUARANTEED, ret);
+	admit_judge(&f->handlers, &f->pod, QOS_GUARANTEED, ret);
 }
 
 static void nearest_is_what_a_plain_search_finds(void **state)
@@ -441,15 +475,15 @@ static void nearest_is_what_a_plain_search_finds(void **state)
 
 	(void)state;
 	for (unsigned n = 0; n < 3000; n++) {
-		struct admission_nearest got, want;
-		struct admission a;
+		struct nearest_request got, want;
+		struct kubelet_verdict v;
 		struct fixture f;
 
-		judge_random(&f, &random, &a);
+		judge_random(&f, &random, &v);
 		/* With the other reason fractions of CPUs are tried first. */
-		if (a.answer == KUBELET_REJECTS && !a.managers.reuses_cpus) {
+		if (v.answer == KUBELET_REJECTS && !v.reuses_cpus) {
 			want = search_plainly(&f);
-			admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &got);
+			nearest_request_find(&f.handlers, &f.pod, QOS_GUARANTEED, &got);
 			assert_true(got.complete || !want.found);
 			if (!want.found) /* several amounts may have to change */
 				assert_true(got.n_changes != 1);
@@ -478,17 +512,17 @@ static enum kubelet_answer judge_with(struct fixture *f, size_t container, const
 	struct resource_list *lists[] = {
 		&f->pod.containers[container].requests, &f->pod.containers[container].limits};
 	struct quantity q = resource_list_find(lists[0], resource)->quantity;
-	struct admission a;
+	struct kubelet_verdict v;
 
 	q.nano = nano;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		resource_list_set(lists[i], resource, q);
-	admission_judge(&f->node, &f->pod, QOS_GUARANTEED, &a);
-	return a.answer;
+	admit_judge(&f->handlers, &f->pod, QOS_GUARANTEED, &v);
+	return v.answer;
 }
 
 /* The pod with all changes is admitted; without one of them it is not, and no more can be left of an amount. */
-static void assert_changes_are_needed(struct fixture *f, const struct admission_nearest *n, unsigned number)
+static void assert_changes_are_needed(struct fixture *f, const struct nearest_request *n, unsigned number)
 {
 	enum kubelet_answer answer = KUBELET_UNKNOWN;
 
@@ -497,7 +531,7 @@ static void assert_changes_are_needed(struct fixture *f, const struct admission_
 	if (answer != KUBELET_ADMITS)
 		fail_msg("case %u: rejected with %zu changes", number, n->n_changes);
 	for (size_t i = 0; i < n->n_changes && n->n_changes > 1; i++) {
-		const struct admission_change *c = &n->changes[i];
+		const struct request_change *c = &n->changes[i];
 
 		assert_true(c->to != c->from);
 		for (qty_t more = c->from; more > c->to; more -= QTY_UNIT)
@@ -537,18 +571,18 @@ static bool any_smaller_pod(struct fixture *f, size_t variable)
 static void nearest_requests_are_admitted(void **state)
 {
 	uint64_t random = test_seed(52);
-	size_t n_rejected = 0, n_found[ADMISSION_CHANGES_MAX + 1] = {0};
+	size_t n_rejected = 0, n_found[NEAREST_CHANGES_MAX + 1] = {0};
 
 	(void)state;
 	for (unsigned n = 0; n_rejected < 400; n++) {
-		struct admission_nearest got;
-		struct admission a;
+		struct nearest_request got;
+		struct kubelet_verdict v;
 		struct fixture f;
 
-		judge_random(&f, &random, &a);
-		if (a.answer == KUBELET_REJECTS && f.pod.n_containers < 3) {
+		judge_random(&f, &random, &v);
+		if (v.answer == KUBELET_REJECTS && f.pod.n_containers < 3) {
 			n_rejected++;
-			admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &got);
+			nearest_request_find(&f.handlers, &f.pod, QOS_GUARANTEED, &got);
 			assert_true(got.found == (got.n_changes > 0));
 			assert_true(
 				got.complete || f.on.settings.topology.policy == TOPOLOGY_MANAGER_RESTRICTED);
@@ -569,6 +603,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_node_must_have_the_amounts),
 		cmocka_unit_test(the_first_short_resource_may_be_another),
+		cmocka_unit_test(the_free_amount_of_a_shortage_has_the_unsure_amount),
 		cmocka_unit_test(nearest_requests),
 		cmocka_unit_test(nearest_of_an_unknown_kubelet),
 		cmocka_unit_test(sets_of_numa_nodes_are_limited),
