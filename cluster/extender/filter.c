@@ -101,19 +101,24 @@ static void add_nodes(const struct cluster *cluster, const bool *requested, cons
 	}
 }
 
-/* Prepares `answer` for the nodes of `args`; the pod's requests move to answer->class. */
+/* Prepares `answer`, without nodes; the pod's requests move to answer->class. */
 static void search_begin(struct search *s, struct verdicts *verdicts, const struct verb_config *config,
 	struct extender_args *args, struct verb_answer *answer)
 {
-	const struct cluster *cluster = verdicts->cluster;
+	size_t n_nodes = args->all_nodes ? verdicts->cluster->n_nodes : args->n_names;
 
-	search_init(
-		s, verdicts, config, &args->pod, args->all_nodes ? cluster->n_nodes : args->n_names, answer);
+	search_init(s, verdicts, config, &args->pod, n_nodes, answer);
+	answer->class = pod_classes_take(&verdicts->cluster->classes, &args->pod.template.pod);
+}
+
+/* Adds the nodes of the request. They are valid until a Node, an object or a pod of the cluster is removed. */
+static void add_requested_nodes(
+	const struct cluster *cluster, const struct extender_args *args, struct verb_answer *answer)
+{
 	if (args->all_nodes)
 		add_nodes(cluster, NULL, &args->refused, answer);
 	for (size_t i = 0; i < args->n_names; i++)
 		answer->nodes[answer->counts.n_nodes++] = cluster_find_node(cluster, args->names[i]);
-	answer->class = pod_classes_take(&verdicts->cluster->classes, &args->pod.template.pod);
 }
 
 static enum strategy strategy_of(const struct verb_config *config)
@@ -561,18 +566,23 @@ static bool begin_request(struct search *s, struct verdicts *verdicts, const str
 	struct extender_args *args, uint64_t now_ms, struct verb_answer *ret)
 {
 	struct cluster *cluster = verdicts->cluster;
+	bool outdated = is_outdated(cluster, &args->pod);
 
 	search_begin(s, verdicts, config, args, ret);
 	ret->passes_all = !ret->class->aligned;
+	/* This can remove the last pod of a deleted Node, which ends with it. */
+	if (!ret->passes_all && !outdated)
+		cluster_begin_request(
+			cluster, args->pod.namespace, args->pod.gang, args->pod.uid, now_ms);
+	add_requested_nodes(cluster, args, ret);
 	if (ret->passes_all) {
 		ret->counts.n_admitting = ret->counts.n_passing = ret->counts.n_nodes;
 		return false;
 	}
-	if (is_outdated(cluster, &args->pod)) {
+	if (outdated) {
 		reject_all(ret, OUTDATED);
 		return false;
 	}
-	cluster_begin_request(cluster, args->pod.namespace, args->pod.gang, args->pod.uid, now_ms);
 	hide_reverted(cluster, &args->pod, ret);
 	hide_for(cluster, &args->pod, ret->class);
 	return true;
@@ -671,6 +681,7 @@ void extender_prioritize(struct verdicts *verdicts, const struct verb_config *co
 	CLEANUP(search_release) struct search s = {0};
 
 	search_begin(&s, verdicts, config, args, ret);
+	add_requested_nodes(verdicts->cluster, args, ret);
 	s.all = config->all;
 	if (ret->class->aligned)
 		judge_nodes(&s, false);

@@ -445,6 +445,22 @@ static void a_deleted_pod_is_not_assumed(void **state)
 	assert_false(is_assumed(&c, pods[3], 11));
 }
 
+/* The node ends with its last pod, which the pod's next request removes. */
+static void a_node_with_an_assumed_pod_can_be_deleted(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct cluster_pod_sim *pod;
+
+	(void)state;
+	extender_cluster_init_alike(&c, &node_sim_nics);
+	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi");
+	assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
+	report_deleted(&c, OBJECT_NRT, "{metadata: {name: node-0}}", 0);
+	assert_non_null(cluster_find_node(&c.cluster, "node-0"));
+	assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 2);
+	assert_null(cluster_find_node(&c.cluster, "node-0"));
+}
+
 /* After a Pod that cannot be read, no pod is known to be deleted: the unreadable Pod may be the pod of the request. */
 static void a_skipped_pod_may_be_any_pod(void **state)
 {
@@ -842,6 +858,7 @@ int main(void)
 		cmocka_unit_test(only_rejections_by_managers_block_a_node),
 		cmocka_unit_test(a_node_with_a_rejection_can_be_deleted),
 		cmocka_unit_test(a_deleted_pod_is_not_assumed),
+		cmocka_unit_test(a_node_with_an_assumed_pod_can_be_deleted),
 		cmocka_unit_test(a_skipped_pod_may_be_any_pod),
 		cmocka_unit_test(an_unreadable_pod_is_no_other_pod),
 		cmocka_unit_test(a_list_without_the_pod_forgets_it),
