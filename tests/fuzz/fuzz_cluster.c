@@ -157,28 +157,30 @@ static void ask_prioritize(struct run *run, const struct verb_config *config, st
 	verb_answer_release(&a, &run->cluster);
 }
 
-static void parse_v1(const struct strbuf *text, struct extender_args *ret)
+static void parse_v1(const struct strbuf *text, uint64_t version, struct extender_args *ret)
 {
 	struct err err = {""};
 
 	*ret = (struct extender_args){0};
 	fuzz_require(extender_v1_parse(text->text, text->len, V1_NODES | V1_CHOICE, ret, &err) == 0);
+	ret->pod.version = version;
 }
 
 /* /v1/choose returns nodes that pass /v1/admit: if nodes with an unknown verdict do not pass, as many as the limit allows. */
-static void ask_v1(struct run *run, const struct verb_config *config, const struct strbuf *text)
+static void ask_v1(
+	struct run *run, const struct verb_config *config, const struct strbuf *text, uint64_t version)
 {
 	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
 	struct verb_answer chosen = {0}, admitted = {0};
 	CLEANUP(extender_args_release) struct extender_args args = {0};
 	size_t limit;
 
-	parse_v1(text, &args);
+	parse_v1(text, version, &args);
 	extender_admit(&run->verdicts, config, &args, run->now_ms, &admitted);
 	fuzz_require(v1_admit_print(&args, &admitted, &reply) == 0 && !admitted.counts.assumed_node);
 	check_cache(run);
 	extender_args_release(&args);
-	parse_v1(text, &args);
+	parse_v1(text, version, &args);
 	limit = args.limit;
 	extender_choose(&run->verdicts, config, &args, run->now_ms, &chosen);
 	fuzz_require(v1_choose_print(&args, &chosen, &reply) == 0 && chosen.n_chosen <= limit);
@@ -282,7 +284,7 @@ static void ask(struct run *run)
 	if (how & 128)
 		strbuf_addf(&text, ",\"nodeNames\":[\"%s\",\"%s\"]", names[0], names[1]);
 	strbuf_addch(&text, '}');
-	ask_v1(run, &config, &text);
+	ask_v1(run, &config, &text, how & 32 ? LISTED : LISTED + 1);
 }
 
 /* ---- operations */
