@@ -36,6 +36,14 @@ void world_write_state(const struct world *w, const char *pool, const char *entr
 	test_write_file(w->dir, "var/lib/kubelet/cpu_manager_state", text);
 }
 
+time_t world_now(void)
+{
+	struct timespec now;
+
+	assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
+	return now.tv_sec;
+}
+
 /* A kubelet that was started `age` seconds ago, or will have been. */
 void world_write_kubelet(const struct world *w, const char *command, size_t len, unsigned start, int age)
 {
@@ -56,7 +64,7 @@ void world_write_kubelet(const struct world *w, const char *command, size_t len,
 	test_write_file(w->dir, "proc/7/stat", text);
 	freep(&text);
 	assert_true(asprintf(&text, "cpu 1 2\nbtime %lld\nprocesses 9\n",
-			    (long long)time(NULL) - age - (long long)start) > 0);
+			    (long long)world_now() - age - (long long)start) > 0);
 	test_write_file(w->dir, "proc/stat", text);
 }
 

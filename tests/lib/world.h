@@ -40,6 +40,8 @@ struct world {
 	bool settings_kept, api_kept;
 };
 
+/* No file has a later time yet. time(NULL) lags behind by up to a tick of the kernel, and files may have either time. */
+time_t world_now(void);
 void world_write_state(const struct world *w, const char *pool, const char *entries);
 void world_write_kubelet(const struct world *w, const char *command, size_t len, unsigned start, int age);
 void world_end_kubelet(const struct world *w);
