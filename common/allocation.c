@@ -307,7 +307,7 @@ static void sort_devices(struct device_index *index)
 		qsort(index->items, index->n_items, sizeof(*index->items), device_cmp);
 }
 
-static void sort_unique_devices(struct device_index *index)
+void device_index_sort(struct device_index *index)
 {
 	size_t kept = 0;
 
@@ -318,19 +318,24 @@ static void sort_unique_devices(struct device_index *index)
 	index->n_items = kept;
 }
 
+void device_index_add(struct device_index *index, const struct allocation *item)
+{
+	index_blocks(index, item->devices, item->n_devices);
+}
+
 void device_index_held(const struct allocations *a, struct device_index *ret)
 {
 	*ret = (struct device_index){0};
 	for (size_t i = 0; i < a->n_items; i++)
-		index_blocks(ret, a->items[i].devices, a->items[i].n_devices);
-	sort_unique_devices(ret);
+		device_index_add(ret, &a->items[i]);
+	device_index_sort(ret);
 }
 
 void device_index_registered(const struct allocations *a, struct device_index *ret)
 {
 	*ret = (struct device_index){0};
 	index_blocks(ret, a->registered, a->n_registered);
-	sort_unique_devices(ret);
+	device_index_sort(ret);
 }
 
 /* Make blocks of sorted devices. Entries of the same device become one device with the NUMA nodes of all its entries. */

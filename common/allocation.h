@@ -201,6 +201,10 @@ struct device_index {
 
 void device_index_release(struct device_index *index);
 
+/* Appends the devices of an item to an index. After the last item, device_index_sort() completes the index. */
+void device_index_add(struct device_index *index, const struct allocation *item);
+void device_index_sort(struct device_index *index);
+
 /* Index the devices that containers or pods hold; index the registered devices. *ret is the caller's to
  * release. */
 void device_index_held(const struct allocations *a, struct device_index *ret);

@@ -100,44 +100,28 @@ static void add_nodes(struct strbuf *out, hwloc_const_bitmap_t nodes)
 	strbuf_addf(out, " on node%s %s", cpuset_size(nodes) > 1 ? "s" : "", list);
 }
 
-/* Whether an earlier block of the pod has the device: the kubelet passes an init container's devices on to other containers. */
-static bool is_counted_before(const struct show_holder *h, const struct device_block *block, const char *id)
+/* The holder's devices, each once: the kubelet passes an init container's devices on to other containers. */
+static void index_devices(const struct show_holder *h, struct device_index *ret)
 {
+	*ret = (struct device_index){0};
 	for (size_t i = 0; i < h->n_items; i++)
-		for (size_t d = 0; d < h->items[i].n_devices; d++) {
-			const struct device_block *b = &h->items[i].devices[d];
-
-			if (b == block)
-				return false;
-			if (strcmp(b->resource, block->resource) != 0)
-				continue;
-			for (size_t k = 0; k < b->ids.n_items; k++)
-				if (!strcmp(b->ids.items[k], id))
-					return true;
-		}
-	return false;
-}
-
-static size_t count_devices(const struct show_holder *h, const struct device_block *block)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < block->ids.n_items; i++)
-		n += !is_counted_before(h, block, block->ids.items[i]);
-	return n;
+		device_index_add(ret, &h->items[i]);
+	device_index_sort(ret);
 }
 
 static void collect_parts(const struct show_holder *h, struct parts *memory, struct parts *devices)
 {
-	for (size_t i = 0; i < h->n_items; i++) {
-		const struct allocation *a = &h->items[i];
+	CLEANUP(device_index_release) struct device_index index;
 
-		for (size_t k = 0; k < a->n_memory; k++)
-			add_part(memory, a->memory[k].type, a->memory[k].nodes, a->memory[k].bytes);
-		for (size_t k = 0; k < a->n_devices; k++)
-			add_part(devices, a->devices[k].resource, a->devices[k].nodes,
-				count_devices(h, &a->devices[k]));
-	}
+	for (size_t i = 0; i < h->n_items; i++)
+		for (size_t k = 0; k < h->items[i].n_memory; k++) {
+			const struct memory_block *block = &h->items[i].memory[k];
+
+			add_part(memory, block->type, block->nodes, block->bytes);
+		}
+	index_devices(h, &index);
+	for (size_t i = 0; i < index.n_items; i++)
+		add_part(devices, index.items[i].block->resource, index.items[i].block->nodes, 1);
 }
 
 static void add_cpus(struct strbuf *out, hwloc_const_bitmap_t cpus)
@@ -358,39 +342,30 @@ static struct show_devices *devices_at(struct show_view *v, int node, const char
 	return NULL;
 }
 
-/* Adds n devices of the holder to the held devices of a resource on a NUMA node. */
-static void add_held_devices(struct show_devices *devices, size_t holder, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		int *slot = vec_push(
-			&devices->holders, &devices->n_holders, &devices->holders_size, sizeof(*slot));
-
-		*slot = (int)holder;
-	}
-}
-
 /* As in the inventory, a device with affinity to several NUMA nodes appears on each of these nodes. */
-static void add_held_block(struct show_view *v, size_t holder, const struct device_block *block)
+static void add_held_device(struct show_view *v, size_t holder, const struct device_block *block)
 {
-	size_t n = count_devices(&v->holders[holder], block);
-
 	for (int id = hwloc_bitmap_first(block->nodes); id >= 0; id = hwloc_bitmap_next(block->nodes, id)) {
 		struct show_devices *devices = devices_at(v, id, block->resource);
+		int *slot;
 
-		if (devices)
-			add_held_devices(devices, holder, n);
+		if (!devices)
+			continue;
+		slot = vec_push(
+			&devices->holders, &devices->n_holders, &devices->holders_size, sizeof(*slot));
+		*slot = (int)holder;
 	}
 }
 
 static void add_all_held_devices(struct show_view *v)
 {
-	for (size_t h = 0; h < v->n_holders; h++)
-		for (size_t i = 0; i < v->holders[h].n_items; i++) {
-			const struct allocation *a = &v->holders[h].items[i];
+	for (size_t h = 0; h < v->n_holders; h++) {
+		CLEANUP(device_index_release) struct device_index index;
 
-			for (size_t d = 0; d < a->n_devices; d++)
-				add_held_block(v, h, &a->devices[d]);
-		}
+		index_devices(&v->holders[h], &index);
+		for (size_t i = 0; i < index.n_items; i++)
+			add_held_device(v, h, index.items[i].block);
+	}
 }
 
 void show_view_init(struct show_view *v)
@@ -780,11 +755,11 @@ static int *map_holders(const struct show_view *v, const struct machine *m)
 	return map;
 }
 
+/* Copies the amounts of row `row` of the inventory, per resource of the view. SIZE_MAX, for CPUs outside of all NUMA nodes: none is present. */
 static void fill_amounts(
 	const struct show_view *v, const struct node_state *state, size_t row, struct show_node *node)
 {
 	node->amounts = xcalloc(v->n_resources + 1, sizeof(*node->amounts));
-	node->devices = xcalloc(v->n_resources + 1, sizeof(*node->devices));
 	for (size_t i = 0; row != SIZE_MAX && i < v->n_resources; i++) {
 		int at = inventory_resource(&state->inventory, v->resources[i].name);
 
@@ -804,6 +779,7 @@ static void fill_nodes(struct show_view *v, const struct node_state *state)
 		struct show_node *node = vec_push(&v->nodes, &v->n_nodes, &v->nodes_size, sizeof(*node));
 
 		node->id = place->id;
+		node->devices = xcalloc(v->n_resources + 1, sizeof(*node->devices)); /* see add_all_held_devices() */
 		add_to_group(v, &state->machine, &places, i);
 		fill_amounts(v, state, place->row, node);
 		fill_cpus(v, state, holder_of, place->cpus, node);

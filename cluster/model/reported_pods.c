@@ -105,38 +105,42 @@ static void amounts_release(struct amounts *amounts)
 }
 
 static void count_devices(
-	const struct reported_index *index, const struct device_block *block, size_t *devices)
+	const struct reported_index *index, const struct device_index *devices, struct amounts *ret)
 {
-	const char *const *found =
-		bsearch(&block->resource, index->plugins, index->n_plugins, sizeof(*index->plugins), by_text);
+	for (size_t i = 0; i < devices->n_items; i++) {
+		const char *const *plugin = bsearch(&devices->items[i].block->resource, index->plugins,
+			index->n_plugins, sizeof(*index->plugins), by_text);
 
-	if (found)
-		devices[found - index->plugins] += block->ids.n_items;
+		if (plugin)
+			ret->devices[plugin - index->plugins]++;
+	}
 }
 
-/* Adds the items' CPUs to `cpus`, and their other amounts to *ret. */
-static void count_items(const struct reported_index *index, const struct allocations *a,
-	const struct reported_key *keys, size_t n, hwloc_bitmap_t cpus, struct amounts *ret)
+/* Adds the items' CPUs to `cpus`, their devices to `devices`, and whether they hold memory to *ret. */
+static void add_items(const struct allocations *a, const struct reported_key *keys, size_t n,
+	hwloc_bitmap_t cpus, struct device_index *devices, struct amounts *ret)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct allocation *item = &a->items[keys[i].item];
 
 		cpuset_or(cpus, cpus, item->cpus);
 		ret->memory = ret->memory || item->n_memory > 0;
-		for (size_t k = 0; k < item->n_devices; k++)
-			count_devices(index, &item->devices[k], ret->devices);
+		device_index_add(devices, item);
 	}
 }
 
-/* CPUs in several items count once. To be released. */
+/* A CPU or a device in several items counts once: containers get those of an earlier init container. To be released. */
 static struct amounts amounts_of(
 	const struct reported_index *index, const struct allocations *a, const struct reported_items *items)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = cpuset_new();
+	CLEANUP(device_index_release) struct device_index devices = {0};
 	struct amounts amounts = {.devices = xcalloc(index->n_plugins + 1, sizeof(*amounts.devices))};
 
-	count_items(index, a, items->by_uid, items->n_by_uid, cpus, &amounts);
-	count_items(index, a, items->by_name, items->n_by_name, cpus, &amounts);
+	add_items(a, items->by_uid, items->n_by_uid, cpus, &devices, &amounts);
+	add_items(a, items->by_name, items->n_by_name, cpus, &devices, &amounts);
+	device_index_sort(&devices);
+	count_devices(index, &devices, &amounts);
 	amounts.cpus = cpuset_size(cpus);
 	return amounts;
 }

@@ -331,6 +331,27 @@ static void the_reported_part_stays_held_and_the_rest_is_added(void **state)
 	item->n_devices = n_devices;
 }
 
+/* The kubelet gives an init container's device to the first container, and has not assigned the second one's yet. */
+static void a_device_of_two_containers_counts_once(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct cluster_pod_sim *pod;
+	struct allocations *a;
+
+	(void)state;
+	extender_cluster_init_alike(&c, &node_sim_nics);
+	a = &c.sims[0].state.allocations;
+	pod = extender_cluster_pod(&c, "app vendor.com/nic=1; app vendor.com/nic=1");
+	assert_true(extender_cluster_begin(&c, pod, 0));
+	extender_cluster_report(&c, pod, NULL, 0);
+	assert_int_equal(a->n_items, 2);
+	strv_release(&a->items[1].devices[0].ids);
+	strv_push_new(&a->items[1].devices[0].ids, a->items[0].devices[0].ids.items[0]);
+	extender_cluster_publish(&c, 0, 0);
+	assert_int_equal(takes(&c, "app vendor.com/nic=2"), NODES);
+	assert_int_equal(takes(&c, "app vendor.com/nic=3"), NODES & ~1u);
+}
+
 /* ---- pods rejected by a kubelet */
 
 #define FAILED(reason)                                                                 \
@@ -855,6 +876,7 @@ int main(void)
 		cmocka_unit_test(a_pending_resize_neither_frees_nor_holds_resources),
 		cmocka_unit_test(a_pod_counts_in_full_until_its_kubelet_reports_the_smaller_size),
 		cmocka_unit_test(the_reported_part_stays_held_and_the_rest_is_added),
+		cmocka_unit_test(a_device_of_two_containers_counts_once),
 		cmocka_unit_test(only_rejections_by_managers_block_a_node),
 		cmocka_unit_test(a_node_with_a_rejection_can_be_deleted),
 		cmocka_unit_test(a_deleted_pod_is_not_assumed),
