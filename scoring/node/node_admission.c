@@ -214,18 +214,18 @@ static uint64_t mask_of_nodes(hwloc_const_bitmap_t nodes)
 }
 
 /*
- * The end of the run of one resource's devices that begins at `first`; *ret_known: the NUMA nodes of all are
- * known.
+ * The end of the run of one resource's devices that begins at `first`; *ret_all_known: the NUMA nodes of all
+ * are known.
  */
-static size_t resource_end(const struct device_index *index, size_t first, bool *ret_known)
+static size_t resource_end(const struct device_index *index, size_t first, bool *ret_all_known)
 {
 	size_t end = first;
 
-	*ret_known = true;
+	*ret_all_known = true;
 	for (; end < index->n_items &&
 		!strcmp(index->items[end].block->resource, index->items[first].block->resource);
 		end++)
-		*ret_known = *ret_known && !index->items[end].block->nodes_unknown;
+		*ret_all_known = *ret_all_known && !index->items[end].block->nodes_unknown;
 	return end;
 }
 
@@ -467,20 +467,20 @@ const char *node_admission_unknown_device(const struct node_admission *a, const 
 
 /* ---- copies of a pod, and the largest pod */
 
-/* What is known about the requested device resources together: DEVICES_ABSENT if one is absent, because the kubelet then rejects the pod
- * whatever the others are. */
-static enum device_knowledge worst_device_knowledge(
+/* What is known about the requested device resources together. DEVICES_ABSENT takes precedence over DEVICES_UNKNOWN: no scheduler sends the
+ * pod to a node without the resource, whatever the other devices are. */
+static enum device_knowledge requested_device_knowledge(
 	const struct node_admission *a, const struct resource_list *wanted)
 {
-	enum device_knowledge worst = DEVICES_KNOWN;
+	enum device_knowledge together = DEVICES_KNOWN;
 
-	for (size_t i = 0; i < wanted->n_items && worst != DEVICES_ABSENT; i++) {
+	for (size_t i = 0; i < wanted->n_items && together != DEVICES_ABSENT; i++) {
 		enum device_knowledge devices = node_admission_devices(a, wanted->items[i].name);
 
-		if (devices != DEVICES_KNOWN)
-			worst = devices;
+		if (wanted->items[i].quantity.nano > 0 && devices != DEVICES_KNOWN)
+			together = devices;
 	}
-	return worst;
+	return together;
 }
 
 void node_admission_copies(struct node_admission *a, const struct pod_request *pod, struct pod_copies *ret)
@@ -492,10 +492,10 @@ void node_admission_copies(struct node_admission *a, const struct pod_request *p
 
 	*ret = (struct pod_copies){0};
 	request_of_node(pod, &wanted);
-	devices = worst_device_knowledge(a, &wanted);
+	devices = requested_device_knowledge(a, &wanted);
 	if (devices == DEVICES_UNKNOWN)
 		return;
-	/* If a device is absent, `first` stays a rejection. */
+	/* If a device is absent, no copy fits: `first` stays a rejection. */
 	if (devices == DEVICES_KNOWN)
 		node_admission_judge(a, pod, &first);
 	if (first.answer == KUBELET_ADMITS)
