@@ -246,7 +246,8 @@ static int unknown_command(const struct program *program, const char *word, stru
 		if (other && !strcmp(c->name, other))
 			return err_set(err, -EINVAL, "unknown command '%s'; did you mean %s?", word, other);
 	FOREACH_COMMAND (c, program)
-		guess_name(word, strlen(word), c->name, &best);
+		if (*c->name) /* the main command has no name */
+			guess_name(word, strlen(word), c->name, &best);
 	guess_name(word, strlen(word), "help", &best);
 	guess_name(word, strlen(word), "version", &best);
 	if (best.name)
