@@ -91,11 +91,11 @@ const struct policy_option policy_options[] = {
 /* ---- names */
 
 /* The position of `text` in `names` from `first` on, or -EINVAL. */
-static int parse_name(const char *const *names, size_t first, size_t count, const char *text, struct err *err)
+static int parse_name(const char *const *names, size_t first, size_t n_names, const char *text, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf known = STRBUF_INIT(NAMES_MAX);
 
-	for (size_t i = first; i < count; i++) {
+	for (size_t i = first; i < n_names; i++) {
 		if (!strcmp(names[i], text))
 			return (int)i;
 		strbuf_addf(&known, "%s%s", i > first ? ", " : "", names[i]);

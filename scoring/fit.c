@@ -51,7 +51,7 @@ static qty_t *top_sums(const struct fit_scratch *f, const struct need *need, siz
 	return need->top + i * f->stride;
 }
 
-/* Fills by_id[], the positions sorted by id, and same_id[], the first position with the same id. */
+/* Fills by_id[], the positions sorted by id, and same_id[], the first position with the same id as a bit. */
 static void fill_ids(struct fit_space *s)
 {
 	const struct inventory_node *nodes = s->inventory->nodes;

@@ -687,6 +687,7 @@ static int load_xml(const char *path, hwloc_topology_t *ret, struct err *err)
 	return 0;
 }
 
+/* `m` is empty. CPUs get their NUMA nodes, and PCI devices and distances refer to NUMA nodes, after these are added. */
 static int fill_machine(struct machine *m, hwloc_topology_t topology, struct err *err)
 {
 	int r = add_offline(m, topology, err);

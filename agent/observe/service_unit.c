@@ -315,7 +315,7 @@ static void drop_ins_release(struct drop_ins *d)
 	free(d->items);
 }
 
-/* Of files with one name the first counts. */
+/* Inserts in the order of names, in which drop-ins apply. Of files with one name the first counts. */
 static void add_drop_in(struct drop_ins *d, const char *directory, const char *name)
 {
 	size_t at = VEC_LOWER_BOUND(d->items, d->n_items, name, name);

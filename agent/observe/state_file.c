@@ -265,13 +265,13 @@ int state_read(const struct state_kind *kind, const char *root, const char *path
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(kind->max);
 	CLEANUP(notes_release) struct notes own = {0};
-	int gone = read_state_text(root, path, last, &text, &own, err), r;
+	int read = read_state_text(root, path, last, &text, &own, err), r;
 
-	if (gone < 0)
-		return gone;
+	if (read < 0)
+		return read;
 	r = state_parse(kind, text.text, text.len, machine, ret, &own, err);
-	if (last && gone == 0)
+	if (last && read == 0)
 		*last = strbuf_detach(&text);
 	notes_move(notes, &own, path);
-	return r < 0 ? err_wrap(err, r, "%s%s", root, path) : gone;
+	return r < 0 ? err_wrap(err, r, "%s%s", root, path) : read;
 }

@@ -356,7 +356,7 @@ static void add_node_memory(const struct node_state *node, size_t at, struct str
 	exposition_sample(out, &families[POD_MEMORY_BYTES], text, "remote", remote);
 }
 
-static void add_pod_counts(const struct node_state *node, struct strbuf *out)
+static void add_pods_by_locality(const struct node_state *node, struct strbuf *out)
 {
 	enum { LOCAL, REMOTE, UNKNOWN };
 	static const char *const names[] = {[LOCAL] = "local", [REMOTE] = "remote", [UNKNOWN] = "unknown"};
@@ -364,12 +364,13 @@ static void add_pod_counts(const struct node_state *node, struct strbuf *out)
 
 	for (size_t i = 0; i < node->pods_memory.n_items; i++) {
 		const struct pod_memory *p = &node->pods_memory.items[i];
-		unsigned percent = pod_memory_remote_percent(p, &node->machine);
 
 		if (p->unknown)
 			counts[UNKNOWN]++;
+		else if (pod_memory_remote_percent(p, &node->machine) > POD_MEMORY_REMOTE_PERCENT)
+			counts[REMOTE]++;
 		else
-			counts[percent > POD_MEMORY_REMOTE_PERCENT ? REMOTE : LOCAL]++;
+			counts[LOCAL]++;
 	}
 	exposition_head(out, &families[POD_MEMORY_PODS]);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -398,7 +399,7 @@ void metrics_set_pod_memory(struct metrics *m, const struct node_state *node, bo
 		exposition_head(&text, &families[POD_MEMORY_BYTES]);
 		for (size_t i = 0; i < node->machine.n_nodes; i++)
 			add_node_memory(node, i, &text);
-		add_pod_counts(node, &text);
+		add_pods_by_locality(node, &text);
 		if (names)
 			add_pod_ratios(node, &text);
 	}

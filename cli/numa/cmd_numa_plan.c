@@ -197,6 +197,7 @@ static int read_plan_flags(struct planning *p, struct err *err)
 	return expected_plan_read(o->value[OPT_EXPECT], &p->expected, err);
 }
 
+/* Reads the cluster, leaves out what the flags exclude, and plans for the wanted pods. */
 static int find_plan(struct planning *p, struct err *err)
 {
 	uint64_t max_age_ms = option_ms(p->options, OPT_MAX_AGE);
@@ -211,7 +212,7 @@ static int find_plan(struct planning *p, struct err *err)
 	r = source_read_cluster(p->source, &p->cluster, err);
 	if (r < 0)
 		return r;
-	if (max_age_ms > 0 && source_client(p->source))
+	if (max_age_ms > 0 && source_client(p->source)) /* objects from files may be of any age */
 		simulated_set_aside_outdated(
 			&p->cluster, (clock_ms(CLOCK_REALTIME) - (int64_t)max_age_ms) / 1000);
 	if (option_set(p->options, OPT_ALIGNED))

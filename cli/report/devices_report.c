@@ -101,7 +101,7 @@ static char *pci_numa(const struct pci_device *d)
 	return d && d->numa != MACHINE_NONE ? xasprintf("%d", d->numa) : xstrdup("");
 }
 
-static void count_device(struct devices_row *row, const struct pci_device *d)
+static void add_device_to_row(struct devices_row *row, const struct pci_device *d)
 {
 	char address[PCI_ADDRESS_SIZE];
 	const char *names;
@@ -131,7 +131,7 @@ static void add_plugin_device(struct addition *a, const struct device_ref *ref)
 		hwloc_bitmap_iszero(ref->block->nodes) ? pci_numa(d) : cpuset_print(ref->block->nodes), d,
 		resource);
 
-	count_device(row, d);
+	add_device_to_row(row, d);
 	row->free.known = s->allocations.devices_known;
 	row->free.n += !device_index_find(&a->held, resource, ref->id);
 	if (d)
@@ -164,7 +164,7 @@ static void add_pci_devices(struct addition *a)
 		if (a->of_plugins[i] || (d->virtual_function && !a->of_claims[i]))
 			continue;
 		row = find_or_add_row(a, pci_numa(d), d, "");
-		count_device(row, d);
+		add_device_to_row(row, d);
 		row->n_claimed += a->of_claims[i];
 	}
 }

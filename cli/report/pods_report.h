@@ -47,7 +47,7 @@ void pods_report_add(struct pods_report *r, const char *node, const struct pod_a
 void pods_report_add_unknown(struct pods_report *r, const char *namespace, const char *pod, const char *node,
 	const char *reason, bool out_of_date);
 
-/* Removes the rows whose pods could not be aligned better. */
+/* Keeps only the rows of pods that alignment_is_misaligned() names; rows with an unknown alignment go, too. */
 void pods_report_keep_misaligned(struct pods_report *r);
 
 /* There was no pod to list, whatever its alignment. */

@@ -260,7 +260,12 @@ void server_tick(struct server *s)
 
 /* ---- requests that this replica does not answer */
 
-#define RESULT_UNAVAILABLE RESULT_COUNT /* counts as RESULT_STALE, with the status 503 */
+#define RESULT_UNAVAILABLE RESULT_COUNT /* as RESULT_STALE, with the status 503 */
+
+static enum result counted_as(enum result result)
+{
+	return result == RESULT_UNAVAILABLE ? RESULT_STALE : result;
+}
 
 static bool is_v1(enum verb verb)
 {
@@ -665,8 +670,7 @@ int server_post(struct server *s, const char *path, const char *body, size_t len
 			print_error(q.verb, err.text, reply);
 	}
 	LOCKED(s);
-	request_counts_add(&s->requests, q.verb, result == RESULT_UNAVAILABLE ? RESULT_STALE : result,
-		clock_s(CLOCK_MONOTONIC) - begun);
+	request_counts_add(&s->requests, q.verb, counted_as(result), clock_s(CLOCK_MONOTONIC) - begun);
 	return statuses[result];
 }
 

@@ -84,7 +84,7 @@ enum nomination_right server_nomination_right(struct server *s);
 
 /* ---- HTTP */
 
-/* Answers a POST of a verb; returns the HTTP status. */
+/* Answers a POST of a verb; returns the HTTP status. Of 307, `reply` is the URL of the leader. The lock is not held while the body is parsed. */
 int server_post(struct server *s, const char *path, const char *body, size_t len, struct strbuf *reply);
 
 /* Counts a request that got 403, and logs at most one a minute. As http_callbacks.forbidden. */

@@ -251,13 +251,12 @@ static const char *find_manager_reason(const char *reason)
 	return NULL;
 }
 
-/* Counts the rejection of a pod, also of a pod that the model does not have. */
-static void count_rejection(
-	struct cluster *cluster, const struct pod_status *status, const struct pod_info *cached)
+/* Counts the rejection of a pod once, also of a pod that the model does not have. */
+static void count_rejected_pod(struct cluster *cluster, const struct pod_status *status, bool was_bound)
 {
 	struct node_info *node = cluster_find_node(cluster, status->node);
 
-	if (!rejected_pods_add(&cluster->rejected, status->uid, cached && cached->bound))
+	if (!rejected_pods_add(&cluster->rejected, status->uid, was_bound))
 		return;
 	log_warning("the kubelet of node '%s' rejected pod '%s/%s': %s", status->node, status->namespace,
 		status->name, status->reason);
@@ -428,7 +427,7 @@ static void update_ended_pod(
 	struct pod_info *cached = cluster_find_pod(cluster, status->uid);
 
 	if (status->stage == POD_REJECTED) {
-		count_rejection(cluster, status, cached);
+		count_rejected_pod(cluster, status, cached && cached->bound);
 		if (cached && cached->bound)
 			note_rejection(cluster, cached, status->reason, now_ms);
 	}
@@ -620,15 +619,17 @@ void cluster_list_begin(struct cluster *cluster, enum object_kind kind)
 	}
 }
 
-/* Whether a list of this version would contain the pod if the pod still existed. */
-static bool is_unlisted(const struct cluster *cluster, const struct pod_info *pod, uint64_t version)
+/* Whether the complete list of this version shows that the Pod no longer exists: the list does not contain the Pod, and would contain it
+ * if it existed. */
+static bool has_vanished(const struct cluster *cluster, const struct pod_info *pod, uint64_t version)
 {
 	/* A stand-in is no Pod. Of a gang's pod only the last assumption gets the number of the list. */
 	if (pod->is_reservation || pod->earlier)
 		return false;
 	if (pod->list_number == cluster->list_number[OBJECT_POD]) /* the list has the pod */
 		return false;
-	/* The Pod is older than the list if it was bound, assumed before the list began, or requested with a version that the list includes. */
+	/* A list contains each Pod that is older. That a Pod is bound was reported by this list or before it, and the Pod was created before
+	 * it was assumed or requested. */
 	return pod->bound || pod->placed_version <= cluster->list_version ||
 	       (pod->resource_version > 0 && pod->resource_version <= version);
 }
@@ -637,7 +638,7 @@ static bool is_unlisted(const struct cluster *cluster, const struct pod_info *po
 static void end_unlisted(struct cluster *cluster, size_t slot, uint64_t version, uint64_t now_ms)
 {
 	for (size_t i = cluster->nodes[slot]->n_pods; i > 0; i--)
-		if (is_unlisted(cluster, cluster->nodes[slot]->pods[i - 1], version))
+		if (has_vanished(cluster, cluster->nodes[slot]->pods[i - 1], version))
 			cluster_end_pod(cluster, cluster->nodes[slot]->pods[i - 1], false, now_ms);
 }
 

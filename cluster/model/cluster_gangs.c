@@ -124,7 +124,7 @@ void cluster_begin_request(
 	g->active_ms = now_ms;
 	g->reverted = pod->assumption;
 	pod->earlier = true;
-	name_table_remove(&cluster->pods_by_uid, uid);
+	name_table_remove(&cluster->pods_by_uid, uid); /* so that cluster_assume_pod() assumes the pod anew */
 }
 
 void cluster_hide_reverted(
@@ -154,10 +154,13 @@ void cluster_end_request(struct cluster *cluster, const char *namespace, const c
 		g->reverted = 0;
 }
 
-/* The assumption of a gang that has chosen no placement in time; NULL = none. */
+/* An assumption of a gang for which the scheduler has chosen no placement in time; NULL = none. A nominated pod keeps its assumption: the
+ * scheduler may bind it later. */
 static struct pod_info *find_undecided(const struct gang *g, uint64_t now_ms)
 {
-	for (size_t i = 0; g && now_ms >= g->active_ms + GANG_UNDECIDED_MS && i < g->n_pods; i++)
+	if (now_ms < g->active_ms + GANG_UNDECIDED_MS)
+		return NULL;
+	for (size_t i = 0; i < g->n_pods; i++)
 		if (!g->pods[i]->nominated)
 			return g->pods[i];
 	return NULL;

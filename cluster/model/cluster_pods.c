@@ -237,9 +237,13 @@ void cluster_expire_ended(struct cluster *cluster, struct node_info *node, uint6
 {
 	size_t before = node->n_ended;
 
-	/* nrtd reports each pod that holds something; the object of another exporter may never change. The oldest ended pod is the first. */
-	if ((node->has_object && node->object.basis == CLUSTER_EXACT) || before == 0 ||
-		now_ms < node->ended[0].ended_ms + ENDED_MS)
+	/* While an end is remembered, what an in-flight pod found free at its start may be unknown, and that pod then keeps others away
+	 * (in_flight_pods.unknown_start). An object of nrtd changes with each pod that starts or ends, and its update forgets the ends; the object
+	 * of another exporter may never change. */
+	if (node->has_object && node->object.basis == CLUSTER_EXACT)
+		return;
+	/* ended[0] is the oldest. */
+	if (before == 0 || now_ms < node->ended[0].ended_ms + ENDED_MS)
 		return;
 	node_info_forget_ended(node, now_ms);
 	if (node->n_ended < before)

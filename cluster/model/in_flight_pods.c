@@ -28,7 +28,7 @@ void in_flight_release(struct in_flight_pods *p)
 {
 	if (p->has_admission)
 		node_admission_release(&p->admission);
-	if (p->order)
+	if (p->order) /* in_flight_init() initializes both or neither */
 		projected_state_release(&p->base);
 	free(p->order);
 	free(p->trial);

@@ -63,7 +63,7 @@ static void budget_free(struct disruption_budget *b)
 	free(b);
 }
 
-static void namespace_free(void *item)
+static void namespace_budgets_free(void *item)
 {
 	struct namespace_budgets *ns = item;
 
@@ -76,7 +76,7 @@ static void namespace_free(void *item)
 
 void disruption_budgets_release(struct disruption_budgets *budgets)
 {
-	name_table_release_values(&budgets->by_namespace, namespace_free);
+	name_table_release_values(&budgets->by_namespace, namespace_budgets_free);
 	*budgets = (struct disruption_budgets){.version = 0};
 }
 
@@ -155,7 +155,7 @@ static void drop_if_empty(struct disruption_budgets *budgets, struct namespace_b
 	if (ns->n > 0)
 		return;
 	name_table_remove(&budgets->by_namespace, ns->name);
-	namespace_free(ns);
+	namespace_budgets_free(ns);
 }
 
 void disruption_budgets_delete(struct disruption_budgets *budgets, const struct doc *object)

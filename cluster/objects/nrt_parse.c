@@ -245,7 +245,7 @@ int nrt_inventory(const struct doc *object, struct inventory *ret, struct err *e
 	r = read_zones(doc_get(object, "zones"), &inv, err);
 	if (r < 0)
 		return r;
-	inv.topology = nrt_topology_manager(NULL, 0, NULL, 0);
+	inv.topology = nrt_topology_manager(NULL, 0, NULL, 0); /* the plugin's defaults */
 	nrt_topology_settings(object, &inv.topology);
 	*ret = inv;
 	inventory_init(&inv);

@@ -173,7 +173,7 @@ static bool is_memory(const char *resource)
 }
 
 /* Whether memory or hugepages are not available in some zone. The capacity of memory includes hugepages, the available amount does not. */
-static bool reserves_memory(const struct zones *z)
+static bool has_unavailable_memory(const struct zones *z)
 {
 	for (size_t i = 0; i < z->n; i++) {
 		uint64_t memory = 0, memory_available = 0, hugepages = 0;
@@ -324,7 +324,7 @@ static void make_settings(const struct zones *z, struct node_state *s)
 		to->cpu_manager = needs_static ? CPU_MANAGER_STATIC : CPU_MANAGER_NONE;
 	to->memory_manager = f->memory_manager;
 	if (to->memory_manager == MEMORY_MANAGER_UNKNOWN)
-		to->memory_manager = reserves_memory(z) ? MEMORY_MANAGER_STATIC : MEMORY_MANAGER_NONE;
+		to->memory_manager = has_unavailable_memory(z) ? MEMORY_MANAGER_STATIC : MEMORY_MANAGER_NONE;
 	/* Static has memory blocks, which say what pods hold. Without them all memory that is not available counts as reserved. */
 	for (size_t i = 0; i < z->n; i++) {
 		struct units u = units_of(z->inv, z->order[i], memory);

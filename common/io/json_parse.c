@@ -71,10 +71,13 @@ static long parse_unicode_digits(const struct parser *p, const char *at)
 	return strspn(digits, "0123456789abcdefABCDEF") == 4 ? strtol(digits, NULL, 16) : -1;
 }
 
+#define UNIT_PREFIX 2 /* "\u" */
+#define UNIT_LENGTH 6 /* with four hexadecimal digits */
+
 /* The escape sequence of a UTF-16 unit at p->at, or two that are a surrogate pair. A surrogate without the other one is U+FFFD, as in Go. */
 static int parse_unicode_escape(struct parser *p)
 {
-	long unit = parse_unicode_digits(p, p->at + 2), low;
+	long unit = parse_unicode_digits(p, p->at + UNIT_PREFIX), low;
 	uint32_t c = (uint32_t)unit;
 
 	if (unit < 0)
@@ -82,11 +85,11 @@ static int parse_unicode_escape(struct parser *p)
 	if (unit == 0)
 		return err_set(
 			p->err, -EINVAL, "line %zu: a string has a NUL character", json_line(p, p->at));
-	p->at += 6;
-	if (p->end - p->at >= 6 && p->at[0] == '\\' && p->at[1] == 'u') {
-		low = parse_unicode_digits(p, p->at + 2);
+	p->at += UNIT_LENGTH;
+	if (p->end - p->at >= UNIT_LENGTH && p->at[0] == '\\' && p->at[1] == 'u') {
+		low = parse_unicode_digits(p, p->at + UNIT_PREFIX);
 		if (low >= 0 && encoding_join_surrogates(&c, (uint32_t)low))
-			p->at += 6;
+			p->at += UNIT_LENGTH;
 	}
 	strbuf_add_utf8(&p->text, c >= 0xd800 && c < 0xe000 ? 0xfffd : c);
 	return 0;

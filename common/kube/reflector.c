@@ -222,7 +222,7 @@ static enum outcome outcome_of_errno(int x)
 	}
 }
 
-static void begin_attempt(struct reflector *r, bool in_watch)
+static void reset_request(struct reflector *r, bool in_watch)
 {
 	r->in_watch = in_watch;
 	r->opened = r->delivered = r->page_ended = r->silent = false;
@@ -282,7 +282,7 @@ static enum outcome list_page(struct reflector *r, struct err *err)
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
 	enum outcome outcome;
 
-	begin_attempt(r, false);
+	reset_request(r, false);
 	strbuf_addf(&path, "%s?limit=%u", r->path, r->options.page);
 	if (r->next)
 		add_parameter(&path, "continue", r->next);
@@ -298,7 +298,7 @@ static enum outcome list_objects(struct reflector *r, struct err *err)
 	enum outcome outcome;
 	int x;
 
-	begin_attempt(r, false);
+	reset_request(r, false);
 	x = r->events.begin(r->ctx);
 	free(TAKE(r->next));
 	do
@@ -323,7 +323,7 @@ static enum outcome watch_objects(struct reflector *r, struct err *err)
 	int64_t from = clock_ms(CLOCK_MONOTONIC);
 	enum outcome outcome;
 
-	begin_attempt(r, true);
+	reset_request(r, true);
 	strbuf_addf(&path, "%s?watch=true&allowWatchBookmarks=true&timeoutSeconds=%u", r->path,
 		r->options.watch_s);
 	add_parameter(&path, "resourceVersion", r->version);

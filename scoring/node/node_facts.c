@@ -85,11 +85,13 @@ static char *reserved_memory_text(const struct node_state *s)
 	for (size_t i = 0; i < state->n_nodes; i++)
 		for (size_t k = 0; k < state->nodes[i].n_tables; k++) {
 			const struct memory_table *t = &state->nodes[i].tables[k];
-			CLEANUP(freep) char *amount = bytes_text(t->system_reserved);
+			CLEANUP(freep) char *amount = NULL;
 
-			if (t->system_reserved > 0)
-				strbuf_addf(&out, "%s%u:%s=%s", out.len > 0 ? ";" : "", state->nodes[i].id,
-					t->type, amount);
+			if (t->system_reserved == 0)
+				continue;
+			amount = bytes_text(t->system_reserved);
+			strbuf_addf(&out, "%s%u:%s=%s", out.len > 0 ? ";" : "", state->nodes[i].id, t->type,
+				amount);
 		}
 	return strbuf_detach(&out);
 }

@@ -468,6 +468,7 @@ static bool print_remote(const struct node_state_printer *p)
 	return p->state->allocations.remote_memory_known;
 }
 
+/* The section "pods" was parsed before. */
 static void parse_remote(struct node_state_parser *p)
 {
 	struct allocations *a = &p->state.allocations;
@@ -481,7 +482,7 @@ static void parse_remote(struct node_state_parser *p)
 	for (size_t i = 0; i < a->n_items; i++) {
 		if (i > 0 && !allocation_same_pod(&a->items[i - 1], &a->items[i]))
 			pod++;
-		a->items[i].remote_memory = hwloc_bitmap_isset(remote, (unsigned)pod) > 0;
+		a->items[i].remote_memory = hwloc_bitmap_isset(remote, (unsigned)pod);
 	}
 	if (hwloc_bitmap_last(remote) > (int)pod || (a->n_items == 0 && !hwloc_bitmap_iszero(remote)))
 		token_reader_fail(&p->reader, "there is no such pod");

@@ -54,18 +54,19 @@ static int compare_members(const struct victims_search *s, size_t a, size_t b)
 	return before ? before : (x->last > y->last) - (x->last < y->last);
 }
 
-static bool is_before(const struct victims_search *s, size_t x, size_t y)
+/* Whether the search takes set a before set b. */
+static bool is_before(const struct victims_search *s, size_t a, size_t b)
 {
-	const struct victims_set *a = &s->sets[x], *b = &s->sets[y];
+	const struct victims_set *x = &s->sets[a], *y = &s->sets[b];
 
-	if (a->order != b->order)
-		return a->order < b->order;
-	if (a->node != b->node) /* equal nodes have sets of equal order: finish one node before the next */
-		return a->node < b->node;
+	if (x->order != y->order)
+		return x->order < y->order;
+	if (x->node != y->node) /* equal nodes have sets of equal order: finish one node before the next */
+		return x->node < y->node;
 	/* A set that costs less than its order does not free enough itself: try the set whose cost is nearer first. */
-	if (a->cost != b->cost)
-		return a->cost > b->cost;
-	return a->n != b->n ? a->n < b->n : compare_members(s, x, y) < 0;
+	if (x->cost != y->cost)
+		return x->cost > y->cost;
+	return x->n != y->n ? x->n < y->n : compare_members(s, a, b) < 0;
 }
 
 static void push_heap(struct victims_search *s, size_t set)
