@@ -255,6 +255,20 @@ hwloc_bitmap_t machine_own_cpus(const struct machine *m, size_t node)
 	return set;
 }
 
+uint64_t machine_next_page_size(const struct machine *m, uint64_t above)
+{
+	uint64_t next = 0;
+
+	for (size_t i = 0; i < m->n_nodes; i++)
+		for (size_t k = 0; k < m->nodes[i].n_pools; k++) {
+			uint64_t size = m->nodes[i].pools[k].page_bytes;
+
+			if (size > above && (next == 0 || size < next))
+				next = size;
+		}
+	return next;
+}
+
 hwloc_bitmap_t machine_counted_cpus(const struct machine *m)
 {
 	hwloc_bitmap_t set = cpuset_new();

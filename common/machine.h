@@ -118,6 +118,9 @@ const struct cpu *machine_cpu(const struct machine *m, unsigned id);
 /* SLIT distance between two positions of nodes[], 0 = unknown. */
 unsigned machine_distance(const struct machine *m, size_t from, size_t to);
 
+/* The smallest size of hugepages above `above` bytes on any node, 0 = none. A node without memory may have no pools. */
+uint64_t machine_next_page_size(const struct machine *m, uint64_t above);
+
 /* The CPUs of all NUMA nodes: the kubelet ignores other CPUs. A new bitmap that the caller owns. */
 hwloc_bitmap_t machine_counted_cpus(const struct machine *m);
 

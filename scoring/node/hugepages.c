@@ -105,7 +105,8 @@ static void add_page_size(const struct node_state *node, uint64_t page_bytes, st
 			n_with_cpus++;
 		if (bytes > 0)
 			n_with_pages++;
-		if (table && table->total != bytes)
+		/* A NUMA node that the kubelet did not find has no table. */
+		if (node->allocations.memory_known && bytes != (table ? table->total : 0))
 			uncounted = true;
 		h.bytes += bytes;
 		h.reserved += table ? table->system_reserved
@@ -124,7 +125,6 @@ void hugepages_find(const struct node_state *node, struct hugepages_list *ret)
 	const struct machine *m = &node->machine;
 
 	*ret = (struct hugepages_list){0};
-	/* The kernel gives every NUMA node the same page sizes. */
-	for (size_t i = 0; m->n_nodes > 0 && i < m->nodes[0].n_pools; i++)
-		add_page_size(node, m->nodes[0].pools[i].page_bytes, ret);
+	for (uint64_t size = machine_next_page_size(m, 0); size > 0; size = machine_next_page_size(m, size))
+		add_page_size(node, size, ret);
 }

@@ -29,27 +29,12 @@ static void parse_ram(struct node_state_parser *p)
 	p->state.machine.memory_bytes = token_reader_bytes(&p->reader);
 }
 
-/* The smallest page size above `above` on any node, 0 = none. */
-static uint64_t next_page_size(const struct machine *m, uint64_t above)
-{
-	uint64_t next = 0;
-
-	for (size_t i = 0; i < m->n_nodes; i++)
-		for (size_t k = 0; k < m->nodes[i].n_pools; k++) {
-			uint64_t size = m->nodes[i].pools[k].page_bytes;
-
-			if (size > above && (next == 0 || size < next))
-				next = size;
-		}
-	return next;
-}
-
 static bool print_pages(const struct node_state_printer *p)
 {
 	const struct machine *m = &p->state->machine;
-	uint64_t first = next_page_size(m, 0);
+	uint64_t first = machine_next_page_size(m, 0);
 
-	for (uint64_t size = first; size > 0; size = next_page_size(m, size)) {
+	for (uint64_t size = first; size > 0; size = machine_next_page_size(m, size)) {
 		strbuf_addstr(p->out, size == first ? "" : ",");
 		token_add_bytes(p->out, size);
 	}
@@ -84,7 +69,7 @@ static bool print_nodes(const struct node_state_printer *p)
 
 		strbuf_addf(p->out, "%s%u:", i > 0 ? "|" : "", node->id);
 		token_add_bytes(p->out, node->memory_bytes);
-		for (uint64_t size = next_page_size(m, 0); size > 0; size = next_page_size(m, size))
+		for (uint64_t size = machine_next_page_size(m, 0); size > 0; size = machine_next_page_size(m, size))
 			if (k < node->n_pools && node->pools[k].page_bytes == size)
 				strbuf_addf(p->out, ":%" PRIu64, node->pools[k++].pages);
 			else
