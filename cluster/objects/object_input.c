@@ -10,6 +10,7 @@
 #include "common/io/manifest.h"
 #include "common/io/time.h"
 #include "common/text.h"
+#include "common/vec.h"
 
 #define YAML_TEXT_MAX ((size_t)1 << 30)
 #define CHUNK_BYTES   65536
@@ -36,6 +37,9 @@ struct sink {
 	object_fn *fn;
 	void *data;
 	size_t n_objects; /* so far */
+	/* The items of the current List that have no kind, until the List's kind is known. */
+	struct doc *early;
+	size_t n_early, early_size;
 };
 
 /* ---- kinds */
@@ -104,27 +108,73 @@ static int pass_object(struct sink *sink, int kind, struct doc *object, struct e
 	return sink->fn((enum object_kind)kind, object, sink->data, err);
 }
 
-/* An item of a List of this kind; NULL = not known yet. Items of a typed list such as NodeList may omit their kind. */
+enum { KIND_OTHER = -1, KIND_UNKNOWN = -2 };
+
+/* The only accepted kind; KIND_UNKNOWN if several are accepted, or if others are skipped. */
+static int only_kind(const struct sink *sink)
+{
+	bool is_one = (sink->kinds & (sink->kinds - 1)) == 0; /* OBJECT_SKIP_OTHERS is a second bit */
+
+	return is_one ? __builtin_ctz(sink->kinds) : KIND_UNKNOWN;
+}
+
+/* The accepted kind of a List's item, or KIND_OTHER, or KIND_UNKNOWN. Items of a typed list such as NodeList may omit their kind. `list_kind`
+ * NULL = not known yet. */
+static int kind_of_item(const struct sink *sink, const char *list_kind, const char *kind)
+{
+	size_t len = list_kind ? item_kind_length(list_kind) : 0;
+
+	if (kind)
+		return find_kind(sink, kind, strlen(kind));
+	return len > 0 ? find_kind(sink, list_kind, len) : only_kind(sink);
+}
+
 static int read_item(struct sink *sink, const char *list_kind, struct doc *item, struct err *err)
 {
 	const char *kind = doc_string(doc_get(item, "kind"));
-	size_t len = list_kind ? item_kind_length(list_kind) : 0;
-	int found = kind ? find_kind(sink, kind, strlen(kind)) : -1;
+	int found = kind_of_item(sink, list_kind, kind);
 
-	if (kind && found < 0)
-		return is_skipped(sink, kind) ? 0
-					      : err_set(err, -EINVAL, "the List contains a '%.60s'", kind);
-	if (!kind && len > 0)
-		found = find_kind(sink, list_kind, len);
-	if (found < 0 && is_skipped(sink, len > 0 ? list_kind : NULL))
-		return 0;
-	/* If only one kind is accepted, the item is of this kind. */
-	if (found < 0 && (sink->kinds & (sink->kinds - 1)) == 0)
-		found = __builtin_ctz(sink->kinds);
-	if (found < 0)
+	if (found >= 0)
+		return pass_object(sink, found, item, err);
+	if (found == KIND_UNKNOWN)
 		return err_set(err, -EINVAL, "the List contains an item without a kind");
-	return pass_object(sink, found, item, err);
+	if (sink->kinds & OBJECT_SKIP_OTHERS)
+		return 0;
+	return err_set(err, -EINVAL, "the List contains a '%.60s'", kind ? kind : list_kind);
 }
+
+/* ---- items before the kind of their List, as in a text with sorted members */
+
+static void release_early(struct sink *sink)
+{
+	for (size_t i = 0; i < sink->n_early; i++)
+		doc_release(&sink->early[i]);
+	free(sink->early);
+	sink->early = NULL;
+	sink->n_early = sink->early_size = 0;
+}
+
+/* The item moves. */
+static int keep_early(struct sink *sink, struct doc *item, struct err *err)
+{
+	if (sink->n_early == OBJECT_INPUT_MAX)
+		return err_set(err, -EINVAL, "more than %d objects", OBJECT_INPUT_MAX);
+	*(struct doc *)vec_push(&sink->early, &sink->n_early, &sink->early_size, sizeof(*item)) = *item;
+	*item = (struct doc)DOC_INIT;
+	return 0;
+}
+
+static int read_early(struct sink *sink, const char *list_kind, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < sink->n_early && r == 0; i++)
+		r = read_item(sink, list_kind, &sink->early[i], err);
+	release_early(sink);
+	return r;
+}
+
+/* ---- documents */
 
 /* The items of a List. If the member appears twice, the last counts, as for doc_get(). */
 static struct doc *list_items(struct doc *object)
@@ -166,12 +216,14 @@ static int read_part(
 	doc_normalize(part);
 	if (what != JSON_STREAM_ITEM && what != JSON_STREAM_LIST)
 		return read_document(sink, part, err);
-	/* The list's kind may follow the items: JSON_STREAM_LIST checks the kind again. */
+	/* The List's kind may follow the items: JSON_STREAM_LIST checks the kind again. */
 	if (what == JSON_STREAM_ITEM && !kind)
-		return read_item(sink, NULL, part, err);
+		return kind_of_item(sink, NULL, doc_string(doc_get(part, "kind"))) == KIND_UNKNOWN
+			       ? keep_early(sink, part, err)
+			       : read_item(sink, NULL, part, err);
 	if (!kind || !is_list(sink, kind))
 		return is_skipped(sink, kind) ? 0 : reject_kind(sink, kind, err);
-	return what == JSON_STREAM_ITEM ? read_item(sink, kind, part, err) : 0;
+	return what == JSON_STREAM_ITEM ? read_item(sink, kind, part, err) : read_early(sink, kind, err);
 }
 
 static int read_yaml_document(struct doc *document, void *data, struct err *err)
@@ -283,12 +335,15 @@ int object_input_read(const char *path, unsigned kinds, object_fn *fn, void *dat
 
 	for (size_t i = 0; i < files.n_items && r == 0; i++)
 		r = read_file(files.items[i], &sink, err);
+	release_early(&sink);
 	return r;
 }
 
 int object_input_read_fd(int fd, const char *name, unsigned kinds, object_fn *fn, void *data, struct err *err)
 {
 	struct sink sink = {.kinds = kinds, .fn = fn, .data = data};
+	int r = read_fd(fd, name, &sink, err);
 
-	return read_fd(fd, name, &sink, err);
+	release_early(&sink);
+	return r;
 }

@@ -41,7 +41,8 @@ struct object_reader {
 
 /*
  * Calls `fn` for each object. `kinds` has bit 1 << kind for each accepted kind; if NodeResourceTopology is accepted,
- * each file must contain at least one. JSON is parsed in pieces: only one object is in memory. 0; -EINVAL with one line:
+ * each file must contain at least one. JSON is parsed in pieces: only one object is in memory,
+ * or the items without a kind that precede the kind of their List. 0; -EINVAL with one line:
  * an object of another kind, or invalid text, with file and reason; -errno of open(2) and read(2); the error of `fn`,
  * its text prefixed with the file name.
  */

@@ -184,6 +184,47 @@ static void byte_order_marks_are_removed(void **state)
 	test_assert_text("names", names.text, "n n ");
 }
 
+static int add_kind(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	(void)err;
+	strbuf_addf(data, "%s %s; ", object_kind_names[kind], doc_text(doc_get(object, "metadata"), "name"));
+	return 0;
+}
+
+/* As `jq -S` writes them: the items, which have no kind in a typed list, come before the list's kind. */
+static void items_may_precede_the_kind_of_their_list(void **state)
+{
+	static const unsigned kinds = 1u << OBJECT_NRT | 1u << OBJECT_NODE | OBJECT_SKIP_OTHERS;
+	static const struct {
+		const char *text, *got;
+	} cases[] = {
+		{"{\"items\":[{\"metadata\":{\"name\":\"a\"}},{\"metadata\":{\"name\":\"b\"}}],\"kind\":\"NodeList\"}",
+			"Node a; Node b; "},
+		{"{\"items\":[{\"metadata\":{\"name\":\"a\"}}],\"kind\":\"ConfigMapList\"}", ""},
+		{"{\"items\":[{\"metadata\":{\"name\":\"a\"}}],\"kind\":\"List\"}", NULL},
+		{"{\"items\":[{\"metadata\":{\"name\":\"a\"}}]}", NULL},
+		{"{\"items\":[{\"metadata\":{\"name\":\"a\"}}],\"kind\":\"NodeList\"}\n"
+		 "{\"items\":[{\"metadata\":{\"name\":\"b\"}}],\"kind\":\"NodeResourceTopologyList\"}",
+			"Node a; NodeResourceTopology b; "},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(test_rmtree) char *dir = test_tmpdir();
+		CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(256);
+		struct err err = {""};
+		int r;
+
+		test_write_file(dir, "a.json", cases[i].text);
+		r = object_input_read(dir, kinds, add_kind, &got, &err);
+		assert_int_equal(r, cases[i].got ? 0 : -EINVAL);
+		if (cases[i].got)
+			test_assert_text(cases[i].text, got.text ? got.text : "", cases[i].got);
+		else
+			assert_non_null(strstr(err.text, "without a kind"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +232,7 @@ int main(void)
 		cmocka_unit_test(a_list_has_a_size),
 		cmocka_unit_test(a_folder_is_read_by_its_files_names),
 		cmocka_unit_test(byte_order_marks_are_removed),
+		cmocka_unit_test(items_may_precede_the_kind_of_their_list),
 	};
 
 	return cmocka_run_group_tests_name("object_input", tests, NULL, NULL);
