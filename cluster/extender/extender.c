@@ -271,7 +271,7 @@ static int start_lease_thread(struct extender *x, struct err *err)
 	int r = thread_start(&x->lease_thread, run_lease, x);
 
 	x->has_lease_thread = r == 0;
-	return r < 0 ? err_set(err, r, "cannot start a thread: %s", strerror(-r)) : 0;
+	return r < 0 ? err_set(err, r, "cannot start the thread of the Lease: %s", strerror(-r)) : 0;
 }
 
 /* ---- the server's callbacks */

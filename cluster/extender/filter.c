@@ -227,7 +227,7 @@ static void finish_candidate(struct search *s, struct candidate *candidate)
 	counts->n_slow += candidate->verdict && candidate->verdict->too_slow;
 }
 
-/* Moves the heap's element to its place: no element is better than its parent. */
+/* Moves the element down to its place, so that no element is better than its parent. The elements below `at` are in order. */
 static void sift_down(struct candidate *heap, size_t n, size_t at)
 {
 	for (size_t child = 2 * at + 1; child < n; child = 2 * at + 1) {

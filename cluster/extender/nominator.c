@@ -29,7 +29,7 @@ struct nominator {
 	pthread_t thread;
 	bool has_thread;
 	uint64_t check_ms; /* the right is checked again at this time */
-	bool logged;       /* that the right is missing */
+	bool denied_logged;
 	bool failed;       /* the last request had no answer, which is logged */
 };
 
@@ -42,11 +42,11 @@ static void log_no_answer(struct nominator *n, const struct err *why)
 
 static void log_denied(struct nominator *n, const char *why)
 {
-	if (!n->logged)
+	if (!n->denied_logged)
 		log_warning(
 			"nominations are not written: %s; pods that no node of a sample admits are retried with other samples: grant the right to patch pods/status, or set percentageOfNodesToScore to 100 and --nominate=off",
 			why);
-	n->logged = true;
+	n->denied_logged = true;
 }
 
 /* -ENODATA: the API server does not know whether the right is granted, which counts as denied. */
@@ -66,10 +66,11 @@ static void check_right(struct nominator *n, uint64_t now_ms)
 	n->failed = false;
 	server_set_nomination_right(n->server, allowed ? RIGHT_GRANTED : RIGHT_DENIED);
 	if (!allowed)
-		log_denied(n, "the extender may not patch pods/status");
-	else if (n->logged)
+		log_denied(n, *reason.text ? reason.text : "the extender may not patch pods/status");
+	else if (n->denied_logged)
 		log_info("nominations are written again");
-	n->logged = !allowed;
+	if (allowed)
+		n->denied_logged = false;
 }
 
 static void print_patch(const struct nomination_write *w, struct strbuf *path, struct strbuf *body)
@@ -154,7 +155,7 @@ int nominator_new(struct server *server, const struct credentials_options *crede
 		return r;
 	r = thread_start(&n->thread, run_nominator, n);
 	if (r < 0)
-		return err_set(err, r, "cannot start a thread: %s", strerror(-r));
+		return err_set(err, r, "cannot start the thread of the nominations: %s", strerror(-r));
 	n->has_thread = true;
 	*ret = TAKE(n);
 	return 0;

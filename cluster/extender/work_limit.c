@@ -87,6 +87,8 @@ void work_end(struct work_history *history, const struct work_request *request,
 {
 	if (!limit->reached)
 		return;
+	/* A request with only cached results has used almost no CPU time: charging it would keep the namespace above its share for as long as its pods
+	 * are retried. */
 	if (!limit->cached_only)
 		work_namespaces_note(&history->namespaces, request->namespace, now_ms,
 			(work_now_ns() - request->begun_ns) / 1000000 + 1);
@@ -94,7 +96,7 @@ void work_end(struct work_history *history, const struct work_request *request,
 		return;
 	history->logged_classes[history->n_logged++ % WORK_LOGGED_CLASSES] = class_number;
 	history->next_log_ms = now_ms + LOG_INTERVAL_MS;
-	log_warning(
-		"pod '%s/%s': reached the CPU time limit per request: %zu of %zu nodes are not judged yet",
-		request->namespace, request->name, unreached, request->n_nodes);
+	log_warning("pod '%s/%s': reached the CPU time limit per %s: %zu of %zu nodes are not judged yet",
+		request->namespace, request->name, limit->cached_only ? "namespace" : "request", unreached,
+		request->n_nodes);
 }

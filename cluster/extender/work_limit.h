@@ -57,7 +57,7 @@ struct work_request {
 struct work_limit work_begin(const struct work_history *history, const struct work_request *request,
 	uint64_t limit_ms, uint64_t now_ms);
 
-/* To be called after each request. If the request reached its limit, charges the namespace, and logs how many nodes are
- * not judged yet (`unreached`): one line per pod class, and at most one line per 10 s. */
+/* To be called after each request. If the request reached its limit, charges the namespace, unless the request had only cached results, and logs
+ * how many nodes are not judged yet (`unreached`): one line per pod class, and at most one line per 10 s. */
 void work_end(struct work_history *history, const struct work_request *request,
 	const struct work_limit *limit, uint64_t class_number, size_t unreached, uint64_t now_ms);

@@ -363,18 +363,23 @@ static bool is_valid(const struct verdict *v, const struct node_info *node, cons
 	return v->answer == KUBELET_REJECTS && !v->by_amounts;
 }
 
-/* Why there is no verdict: the request or the node has used up its CPU time. */
+/* Why there is no verdict: the request, its namespace or the node has used up its CPU time. */
 static const struct verdict *unreached(const struct work_limit *work)
 {
 	static char by_request[] = "not judged yet: the CPU time limit of the request was reached";
+	static char by_namespace[] = "not judged yet: the CPU time limit of the namespace or of all namespaces was reached";
 	static char by_node[] =
 		"not judged yet: the node's unreported pods and reservations need too much CPU time";
 	static const struct verdict request_limit = {
 		.answer = KUBELET_UNKNOWN, .unreached = true, .reason = by_request};
+	static const struct verdict namespace_limit = {
+		.answer = KUBELET_UNKNOWN, .unreached = true, .reason = by_namespace};
 	static const struct verdict node_limit = {
 		.answer = KUBELET_UNKNOWN, .unreached = true, .reason = by_node};
 
-	return work->reached ? &request_limit : &node_limit;
+	if (!work->reached)
+		return &node_limit;
+	return work->cached_only ? &namespace_limit : &request_limit;
 }
 
 const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_class *class,

@@ -64,7 +64,7 @@ static void unjudged_nodes_do_not_pass(void **state)
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		assert_false(answer.failures[i].unresolvable);
 		test_assert_text("reason", answer.failures[i].reason,
-			"not judged yet: the CPU time limit of the request was reached");
+			"not judged yet: the CPU time limit of the namespace or of all namespaces was reached");
 	}
 	verb_answer_release(&answer, &c.cluster);
 }
