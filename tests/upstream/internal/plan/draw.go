@@ -263,10 +263,13 @@ func (d *drawer) endSome() {
 	}
 }
 
-// addLate has some pods come that no object reports yet.
+// addLate has some pods come that no object reports yet. None is static: anybody can create a mirror pod, so it holds only what the
+// object reports.
 func (d *drawer) addLate() {
 	for d.r.IntN(3) == 0 {
-		d.cluster.Steps = append(d.cluster.Steps, Step{Admit: d.pod(d.r.IntN(len(d.drawn))), Late: true})
+		if pod := d.pod(d.r.IntN(len(d.drawn))); !isStatic(pod) {
+			d.cluster.Steps = append(d.cluster.Steps, Step{Admit: pod, Late: true})
+		}
 	}
 }
 
