@@ -62,6 +62,8 @@ static void sort_keys(uint32_t *keys, size_t n)
 		}
 }
 
+static_assert(MACHINE_MAX_CPUS <= UINT16_MAX, "ids and numbers of CPUs have 16 bits");
+
 /* Sort elements by their numbers of free CPUs, then by id: as one key, with the number in the upper 16 bits and the id below. */
 static void sort_by_free(const uint32_t *n_free, uint32_t *list, size_t n)
 {

@@ -232,43 +232,65 @@ static bool try_subsets(struct distribution *d, size_t n, size_t n_candidates, l
 	return true;
 }
 
+/* What the kubelet counts of a NUMA node with this many CPUs left: up to 1.37 CPUs, from 1.38 on whole groups. */
+static long counted_once(const struct distribution *d, long left)
+{
+	return d->rules->version.remainder_counts_cpus ? left : left / d->group * d->group;
+}
+
+/* What the kubelet counts of the NUMA node of candidate i: twice if two sockets share the node, because the kubelet then lists it twice. False if
+ * an earlier candidate is the same node. */
+static bool count_with_copies(const struct distribution *d, size_t n_candidates, size_t i, long *ret)
+{
+	const struct cpu_workspace *ws = d->ws;
+
+	*ret = 0;
+	for (size_t k = 0; k < n_candidates; k++) {
+		if (ws->candidates[k] != ws->candidates[i])
+			continue;
+		if (k < i)
+			return false;
+		*ret += counted_once(d, ws->left[ws->candidates[k]]);
+	}
+	return true;
+}
+
+/* The CPUs that the kubelet counts beyond the whole groups of all candidates, if each NUMA node has its groups once. */
+static long count_surplus(const struct distribution *d, size_t n_candidates)
+{
+	const struct cpu_workspace *ws = d->ws;
+	long surplus = 0;
+
+	for (size_t i = 0; i < n_candidates; i++) {
+		long left = ws->left[ws->candidates[i]], counted;
+
+		if (count_with_copies(d, n_candidates, i, &counted))
+			surplus += counted - left / d->group * d->group;
+	}
+	return surplus;
+}
+
 /*
- * Whether the kubelet would loop forever over some subset of the candidates: by its count the subset has the
- * remainder, but the whole groups of the subset do not suffice (DEFECTS.md, K1). Up to 1.37 the kubelet counts the
- * CPUs left; from 1.38 on it counts groups, but a NUMA node that two sockets share twice. The kubelet visits every
- * subset. most[g] is the most that the kubelet counts for a subset that has g groups.
+ * Whether the kubelet would loop forever over some subset of the candidates, of which it visits every one: by its count the subset has the
+ * remainder, but the whole groups of the subset do not suffice (DEFECTS.md, K1). A knapsack finds most[g], the most that the kubelet counts for
+ * a subset that has g groups: each NUMA node is in the subset or not, with its copies, which add to the count and not to the groups.
  */
 static bool may_loop_forever(struct distribution *d, size_t n_candidates, long remainder)
 {
 	struct cpu_workspace *ws = d->ws;
-	long *most = ws->most_counted, n_groups = remainder / d->group, surplus = 0;
+	long *most = ws->most_counted, n_groups = remainder / d->group;
 
-	for (size_t i = 0; i < n_candidates; i++) {
-		long left = ws->left[ws->candidates[i]], groups = left / d->group;
-
-		surplus += d->rules->version.remainder_counts_cpus ? left - groups * d->group : 0;
-		for (size_t k = 0; k < i; k++)
-			if (ws->candidates[k] == ws->candidates[i])
-				surplus += left;
-	}
-	/* The CPUs that the kubelet counts beyond whole groups are no group together. */
-	if (surplus < d->group)
+	/* A subset with too few groups lacks at least one group, which less surplus than a group cannot replace. */
+	if (count_surplus(d, n_candidates) < d->group)
 		return false;
 	work_add(ws->work, (uint64_t)n_candidates * (uint64_t)n_groups);
 	most[0] = 0;
 	for (long g = 1; g < n_groups; g++)
 		most[g] = -1;
 	for (size_t i = 0; i < n_candidates; i++) {
-		long left = ws->left[ws->candidates[i]], groups = left / d->group, counted = 0;
-		bool first = true; /* of the candidates with this NUMA node, which are counted together */
+		long groups = ws->left[ws->candidates[i]] / d->group, counted;
 
-		for (size_t k = 0; k < n_candidates; k++) {
-			if (ws->candidates[k] != ws->candidates[i])
-				continue;
-			first = first && k >= i;
-			counted += d->rules->version.remainder_counts_cpus ? left : groups * d->group;
-		}
-		if (!first)
+		if (!count_with_copies(d, n_candidates, i, &counted))
 			continue;
 		for (long g = n_groups - 1; g >= groups; g--)
 			if (most[g - groups] >= 0 && most[g - groups] + counted > most[g])

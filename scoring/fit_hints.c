@@ -242,8 +242,8 @@ static void add_combinations(struct frontier_builder *m, unsigned size)
 }
 
 /*
- * A scheduler prefers fewer NUMA nodes. So each combination comes after all that a scheduler prefers to it, and is omitted if one of them
- * covers it: no request gets it.
+ * A scheduler prefers fewer NUMA nodes, so each combination comes after all combinations that a scheduler prefers. A combination that an earlier
+ * one covers is omitted, because no request would get it (fit_hints.h has the proof).
  */
 static void build_frontier(struct frontier_builder *m)
 {

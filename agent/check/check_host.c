@@ -397,7 +397,7 @@ static bool step_derive(struct host *h)
 	check_report_line(h->report, CHECK_FAIL, "observation", NULL, err.text,
 		h->n_start_problems > 0
 			? "see \"kubelet start\" above"
-			: "name the reserved CPUs by --reserved-cpus, or correct reservedSystemCPUs");
+			: "correct --reserved-cpus or reservedSystemCPUs");
 	return false;
 }
 

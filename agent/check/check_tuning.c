@@ -95,6 +95,7 @@ static char *print_short(hwloc_const_bitmap_t set)
 	return xasprintf("%.*s,...", (int)n, list);
 }
 
+/* For a file that was read; otherwise the caller sets another state. */
 static struct check_item *add_file_item(
 	struct tuning *t, enum check_level level, const char *source, const char *path, const char *text)
 {

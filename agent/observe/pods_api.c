@@ -19,13 +19,14 @@ static void add_optional_text(struct doc *map, const char *key, const char *text
 		doc_add_string(map, key, text);
 }
 
+/* A Quantity without text is 0, as in Go. */
 static void add_quantities(struct doc *map, const char *key, Podsapi__QuantityEntry *const *entries, size_t n)
 {
-	struct doc *list = n > 0 ? doc_add_map(map, key) : NULL;
+	struct doc *amounts = n > 0 ? doc_add_map(map, key) : NULL;
 
 	for (size_t i = 0; i < n; i++)
 		if (entries[i]->key)
-			doc_add_string(list, entries[i]->key,
+			doc_add_string(amounts, entries[i]->key,
 				entries[i]->value && entries[i]->value->string ? entries[i]->value->string
 									       : "0");
 }

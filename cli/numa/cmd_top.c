@@ -434,11 +434,12 @@ static int top_check_flags(const struct options *options, struct err *err)
 
 static int read_pod(const struct options *options, struct request *request, struct err *err)
 {
-	int r = pod_input_given(options) ? pod_input_read(options, &request->pods, err) : 0;
+	int r;
 
-	return r < 0 || request->pods.n_items == 0
-		       ? r
-		       : pod_input_pick(options, &request->pods, &request->pod, err);
+	if (!pod_input_given(options))
+		return 0;
+	r = pod_input_read(options, &request->pods, err);
+	return r < 0 ? r : pod_input_pick(options, &request->pods, &request->pod, err);
 }
 
 int command_top(const struct options *options)

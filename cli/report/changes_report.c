@@ -192,7 +192,7 @@ static void add_held(struct node_change *c, const struct node_state *state)
 		*numa ? " on NUMA node " : "", numa);
 }
 
-/* Newest first. */
+/* Newest first. In the same second, the later step of a pod's life is first. */
 static int by_time(const void *va, const void *vb)
 {
 	const struct node_change *a = va, *b = vb;
@@ -202,7 +202,9 @@ static int by_time(const void *va, const void *vb)
 		return a->at_s > b->at_s ? -1 : 1;
 	r = strcmp(a->namespace, b->namespace);
 	r = r != 0 ? r : text_compare_numbered(a->name, b->name);
-	return r != 0 ? r : (int)b->kind - (int)a->kind;
+	r = r != 0 ? r : (int)b->kind - (int)a->kind;
+	r = r != 0 ? r : strcmp(a->reason, b->reason);
+	return r != 0 ? r : strcmp(a->message, b->message);
 }
 
 static int by_text(const void *a, const void *b)

@@ -6,6 +6,7 @@
 #include "cli/report/writer.h"
 #include "cluster/objects/pod_status.h"
 
+/* In the order of a pod's life. */
 enum change_kind { CHANGE_EVENT, CHANGE_POD_STARTED, CHANGE_POD_REJECTED, CHANGE_POD_ENDED };
 
 struct node_change {

@@ -205,6 +205,7 @@ static bool is_aligned(const struct question *q, size_t container, const struct 
 	return !c->hint.any_node && (holds || (c->hint.nodes & all_nodes) != all_nodes);
 }
 
+/* A pod that the managers need not place is admitted without placements. */
 static void add_placements(const struct question *q, const struct kubelet_verdict *v, struct node_report *n)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();

@@ -848,7 +848,6 @@ static void fill_lines(struct show_view *v, const struct node_state *state)
 	fill_machine_line(v, state);
 	fill_kubelet_line(v, &state->settings);
 	v->n_offline = cpuset_size(state->machine.offline);
-	v->states[SHOW_OFFLINE] = v->n_offline > 0;
 	v->offline = state->machine.offline ? cpuset_print(state->machine.offline) : xstrdup("");
 	if (state->reserved.cpus)
 		v->reserved = cpuset_print(state->reserved.cpus);
@@ -871,6 +870,7 @@ void show_view(const struct node_state *state, const struct notes *notes, struct
 	add_all_held_devices(&v);
 	show_fill_pci(&v, state);
 	fill_lines(&v, state);
+	v.states[SHOW_OFFLINE] = v.n_offline > 0;
 	*ret = v;
 	show_view_init(&v);
 }

@@ -140,7 +140,8 @@ void top_sort_pools(struct top_totals *pools, size_t n, const struct column *col
  * "topologyManager": {"policy", "scope"}, "cpus": {"free", "allocatable", "stranded", "reserved", "shared", "isolated"},
  * "largestPods": [on 1 NUMA node, on 2], "numaNodes": [{"id", "free", "allocatable"}], "devices": {NAME: {"free", "healthy"}},
  * "reservations": [{"pod", "secondsLeft", "placed"}]}], "totals": {"nodes", "unusable", "estimated", "cpus",
- * "largestPods", "devices", "withoutObject"}}. Unknown values and the amounts of a NUMA node without CPUs are null.
+ * "largestPods", "devices", "withoutObject"}}. Unknown values and the amounts of a NUMA node without CPUs are null;
+ * "numaNodes" and "devices" of a Node without object are empty.
  */
 void top_write(struct writer *w, const struct top_row *rows, size_t n, const struct top_totals *totals);
 

@@ -42,7 +42,7 @@ struct scheduling_constraints {
 	struct strv
 		not_evaluated; /* what was not evaluated: "volumes"; complete after scheduling_constraints_finish() */
 	bool nodes_known;           /* there are Node objects */
-	bool pods_known;            /* there are Node and Pod objects */
+	bool pods_known;            /* there are Node and Pod objects; valid after scheduling_constraints_finish() */
 	bool selects_by_namespaces; /* an anti-affinity term of another pod depends on labels of namespaces */
 	struct domain_rules rules;
 	struct constrained_node *nodes;

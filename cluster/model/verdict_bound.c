@@ -89,8 +89,9 @@ void free_cpus_release(struct free_cpus *f)
 	*f = (struct free_cpus){0};
 }
 
-/* The smallest number of NUMA nodes whose free CPUs suffice together; 0 = all together do not. */
-static unsigned count_nodes(const struct free_cpus *f, size_t cpus)
+/* The smallest number of NUMA nodes whose free CPUs suffice together; 0 = all together do not. numa_nodes[] begins with the
+ * largest number. */
+static unsigned fewest_numa_nodes(const struct free_cpus *f, size_t cpus)
 {
 	size_t sum = 0;
 
@@ -202,7 +203,7 @@ bool verdict_bound_find(const struct node_info *node, const struct pod_class *cl
 	if (!f->known)
 		return false;
 	n_cpus = count_cpus(class);
-	*ret = (struct verdict_bound){.numa_nodes = count_nodes(f, class->cpus),
+	*ret = (struct verdict_bound){.numa_nodes = fewest_numa_nodes(f, class->cpus),
 		.free_on_node = f->sum > n_cpus ? f->sum - n_cpus : 0};
 	if (ret->numa_nodes == 0)
 		return true;

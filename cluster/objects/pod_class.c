@@ -287,7 +287,7 @@ static void remove_uncollected(struct resource_list *list, struct unknown *u)
 		else
 			free(list->items[i].name);
 	list->n_items = kept;
-	/* bytes_of_list() counts the array. */
+	/* Shrink the array: bytes_of_list(), which decides too_large, counts its size and not its items. */
 	if (kept == 0)
 		resource_list_release(list);
 	if (kept > 0 && kept < list->items_size) {

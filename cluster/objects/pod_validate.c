@@ -39,7 +39,6 @@ static bool can_overcommit(const char *name)
 	return resource_name_is_native(name) && !resource_name_is_hugepages(name);
 }
 
-/* `what`: "requests" or "limits", for messages. */
 static int check_hugepages(const struct resource_quantity *q, const char *what, struct err *err)
 {
 	const char *size = q->name + strlen("hugepages-");
@@ -53,7 +52,8 @@ static int check_hugepages(const struct resource_quantity *q, const char *what, 
 	return 0;
 }
 
-static int check_list(const struct resource_list *list, const char *what, bool of_pod, struct err *err)
+/* `what`: "requests" or "limits", for messages. `of_pod`: pod-level resources, of which only some are allowed. */
+static int check_names_and_pages(const struct resource_list *list, const char *what, bool of_pod, struct err *err)
 {
 	for (size_t i = 0; i < list->n_items; i++) {
 		const struct resource_quantity *q = &list->items[i];
@@ -87,14 +87,13 @@ static bool has_hugepages(const struct resource_list *list)
 	return false;
 }
 
-/* `of_pod`: pod-level resources, of which only some are allowed. */
 static int check_resources(const struct resource_list *requests, const struct resource_list *limits,
 	bool of_pod, struct err *err)
 {
-	int r = check_list(limits, "limits", of_pod, err);
+	int r = check_names_and_pages(limits, "limits", of_pod, err);
 
 	if (r == 0)
-		r = check_list(requests, "requests", of_pod, err);
+		r = check_names_and_pages(requests, "requests", of_pod, err);
 	for (size_t i = 0; i < requests->n_items && r == 0; i++) {
 		const struct resource_quantity *q = &requests->items[i];
 		const struct resource_quantity *limit = resource_list_find(limits, q->name);

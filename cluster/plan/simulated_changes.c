@@ -132,8 +132,9 @@ static void reduce_allocatable(struct simulated_node *n, const char *resource, q
 	resource_list_set(&n->info->allocatable, resource, q);
 }
 
-/* What the kubelet subtracts from the Node's allocatable CPUs: the listed CPUs, or the configured amount, of which the kubelet reserves
- * whole CPUs. With unknown settings, the reserved CPUs. */
+/* What the kubelet subtracts from the CPU capacity for the Node's allocatable CPUs, in nano-CPUs: the number of CPUs that
+ * reservedSystemCPUs lists, else kubeReserved plus systemReserved (only the CPU manager rounds these up to whole CPUs). If these are not
+ * known: the number of CPUs that are known as reserved. */
 static qty_t reserved_cpu(const struct node_state *state)
 {
 	const struct settings *s = &state->settings;

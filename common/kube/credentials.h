@@ -78,8 +78,8 @@ const char *credentials_namespace(const struct credentials *c);
 /* Where the credentials come from, to be printed; names only, owned by the struct credentials. NULL = not
  * used. */
 struct credentials_origin {
-	const char *kubeconfig,
-		*context;    /* the first file; NULL: a pod's service account, or only an --api-server */
+	const char *kubeconfig; /* the first file; NULL: a pod's service account, or only an --api-server */
+	const char *context;    /* NULL without a kubeconfig */
 	const char *cluster; /* of the kubeconfig; NULL also with --api-server */
 	const char *certificate_file; /* rotated by another program */
 	const char *token_file;       /* rotated by another program */

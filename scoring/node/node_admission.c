@@ -93,6 +93,7 @@ static struct held held_bytes(const struct node_state *node, const char *type)
 		}
 		held.sure += most;
 	}
+	/* As in held_cpus(): a resized container keeps its memory. */
 	if (!strcmp(type, "memory") && kubelet_gate_on(&node->settings, KUBELET_RESIZE_MEMORY))
 		held.sure = 0;
 	return held;
