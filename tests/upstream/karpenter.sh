@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 module=karpenter
 . tests/upstream/unaligned.sh
 
-source=$(cd "$here/$module" && go list -m -f '{{.Dir}}' sigs.k8s.io/karpenter)
+source=$(cd "$here/$module" && GOTOOLCHAIN=$(../toolchain.sh go.mod) go list -m -f '{{.Dir}}' sigs.k8s.io/karpenter)
 kubectl delete node free >/dev/null
 for crd in "$source"/pkg/apis/crds/*.yaml "$source"/kwok/apis/crds/*.yaml; do kubectl apply --server-side -f "$crd" >/dev/null; done
 eventually 120 kubectl get nodepools,kwoknodeclasses >"$work/out" 2>&1 || exit 1
