@@ -1,7 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each row of the table in doc/kubelet-settings.md: a tree as the distribution makes it, from the sources that the document names, and
- * the settings that nrtd finds there.
+ * Each row of the table in doc/kubelet-settings.md: a tree as the distribution makes it, from the sources below, and the settings that
+ * nrtd finds there.
+ *
+ * - k3s: k3s-io/k3s: install.sh, pkg/configfilearg/parser.go, pkg/daemons/agent/agent_linux.go, pkg/util/args.go
+ * - RKE2: rancher/rke2 6ce1a80: bundle/lib/systemd/system, pkg/cli/cmds/agent.go
+ * - MicroK8s: canonical/microk8s d099c90: microk8s-resources/default-args/kubelet, the patches 0000-Kubelite-integration.patch
+ * - k0s: k0sproject/k0s: pkg/component/worker/kubelet.go; docs.k0sproject.io, k0s install worker
+ * - EKS, Amazon Linux 2023: awslabs/amazon-eks-ami 81fec2e: templates/al2023, nodeadm/internal/kubelet
+ * - EKS, Amazon Linux 2: awslabs/amazon-eks-ami: templates/al2/runtime/kubelet.service, files/bootstrap.sh
+ * - Bottlerocket: bottlerocket-os/bottlerocket-core-kit a10182f: packages/kubernetes-1.28
+ * - GKE: kubernetes/kubernetes: cluster/gce/gci/configure-helper.sh; GKE's own script is not public
+ * - AKS: Azure/AgentBaker 06836ee: parts/linux/cloud-init/artifacts
+ * - Talos: siderolabs/talos ad88231: internal/app/machined/pkg/controllers/k8s
+ * - kubespray: kubernetes-sigs/kubespray 46dbdd3: roles/kubernetes/node/templates
+ * - kubeadm, kind, Flatcar: kubernetes/release f618b2a: cmd/krel/templates/latest; kubernetes-sigs/kind fed2688: images/base/files;
+ *   flatcar.org, Getting started with Kubernetes
+ * - OpenShift: openshift/machine-config-operator 7ff337a: templates/worker/01-worker-kubelet, templates/common
  */
 #include "tests/lib/test.h"
 
