@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # readme.sh: print the chart's README, generated from the comments in values.yaml. A value's description is the comment beside or above
-# the value; a value without one is in the row of its group. Exits with 1 if a value has no description. To update the README:
+# the value; a value without one is in the row of its group. A description that begins with a hyphen is only in values.yaml. Exits with 1
+# if a value has no description. To update the README:
 # `packaging/helm/readme.sh >packaging/helm/nrtd/README.md`.
 set -eu
 cd "$(dirname "$0")/nrtd"
@@ -22,6 +23,8 @@ helm installs the CRD if it is missing, and neither updates nor deletes it. Keep
     helm uninstall nrtd -n nrtd
     kubectl delete noderesourcetopologies --all
     kubectl annotate nodes --all nrtd.dev/fit-hints- nrtd.dev/content-hash-
+
+These are the values that users set; `helm show values packaging/helm/nrtd` explains all.
 
 | value | default | description |
 |---|---|---|
@@ -77,6 +80,6 @@ awk '
 		description[n] = cell(said[depth])
 	}
 	END {
-		for (i = 1; i <= n; i++) print "| `" names[i] "` | " value[i] " | " description[i] " |"
+		for (i = 1; i <= n; i++) if (description[i] !~ /^- /) print "| `" names[i] "` | " value[i] " | " description[i] " |"
 		exit bad
 	}' values.yaml
