@@ -127,7 +127,7 @@ func Exporter(dir string) (*Spec, error) {
 
 // Compared has what differs between the exporter's object of a node and nrtd's.
 type Compared struct {
-	Explained map[string]int // by the rule that explains it, as in doc/migrating.md
+	Explained map[string]int // by the rule that explains it
 	Others    []string
 }
 
