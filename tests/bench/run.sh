@@ -44,4 +44,4 @@ for b in "$B"/tests/bench/bench_*; do
 done
 strip -o "$work/stripped" "$B/nrtd"
 size=$(wc -c <"$work/stripped")
-printf '\nstripped binary: %s bytes (doc/appendix/measurements.md has what it is made of)\n' "$size"
+printf '\nstripped binary: %s bytes\n' "$size"
