@@ -11,5 +11,4 @@ scene() {
 		helm install nrtd packaging/helm/nrtd -n nrtd --create-namespace && controllers &&
 		report_release worker-1 && report_release worker-2 && until_true published worker-1 'nrtd.dev/node-state' && until_true published worker-2 'nrtd.dev/node-state'
 }
-after_2() { check "the pod has no other node" grep -E '^default/wide +worker-1 +no place' "$work/printed"; }
 done_with() { :; }
