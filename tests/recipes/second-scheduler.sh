@@ -14,10 +14,9 @@ after_5() {
 	check "waits, with the kubelets' reasons" until_true waits
 	kubectl delete pod more >/dev/null
 }
-after_6() { check "those of the other scheduler" grep -x 'default/a default-scheduler' "$work/printed"; }
 named_for_it() { [ "$(guaranteed probe 1 | kubectl create --dry-run=server -f - -o 'jsonpath={.spec.schedulerName}')" = numa-aware ]; }
-after_7() { check "the policy is in effect" until_true named_for_it; }
-after_8() { check "a node takes the pod that named no scheduler" runs_on unnamed worker-1; }
+after_6() { check "the policy is in effect" until_true named_for_it; }
+after_7() { check "a node takes the pod that named no scheduler" runs_on unnamed worker-1; }
 done_with() {
 	check "neither of the two is left" sh -c '! kubectl get deployments,services,secrets -n nrtd -o name | grep -e extender -e aware'
 	check "nor the policy" sh -c '! kubectl get mutatingadmissionpolicies,mutatingadmissionpolicybindings -o name | grep .'
