@@ -37,7 +37,8 @@
 
 /*
  * Reservations are renewed while this process lives. The reservation of an evicted pod is not: its new pod must find
- * its place also without this process, so the reservation outlives the step by SLACK_MS.
+ * its place also without this process, so the reservation outlives the step by SLACK_MS. It is written before the extender has
+ * read it and before two waits: until the old pod has ended, and until the new pod runs.
  */
 #define LIFE_MS  20000u
 #define RENEW_MS 6000u
@@ -127,6 +128,7 @@ static bool is_success(const struct plan_apply *a)
 	return a->response.status >= 200 && a->response.status < 300;
 }
 
+/* `name` NULL = the list of the namespace's pods. */
 static void make_pod_path(const char *namespace, const char *name, struct strbuf *path)
 {
 	strbuf_addstr(path, "/api/v1/namespaces/");
@@ -412,7 +414,7 @@ static int reserve_places(struct plan_apply *a, const struct simulated_cluster *
 		place.node = c->nodes[step->to].name;
 		place.closed = i > next && (place.for_move || a->options->aligned);
 		if (i == next)
-			place.life_ms = a->options->timeout_ms + SLACK_MS;
+			place.life_ms = READ_MS + SETTLE_MS + 2 * a->options->timeout_ms + SLACK_MS;
 		else if (next == plan->n_steps && place.pod->added)
 			place.life_ms = a->options->hold_ms;
 		r = reserve_place(a, &place, err);
@@ -744,8 +746,12 @@ static int check_released(struct plan_apply *a, const struct wait *w, struct err
 
 /* ---- a round */
 
-/* Evicts the pod of the step. Of a move also waits until the new pod runs in the reserved place (`own`; NULL = nothing is reserved). */
-static int carry_out_move(struct plan_apply *a, const struct simulated_cluster *c,
+/*
+ * Evicts the pod of the step, waits until the pod has ended and, of a move, until the new pod runs in its place, which is reserved unless the
+ * pod holds nothing exclusive. Each wait may take options->timeout_ms: until the old pod has ended (its eviction may be retried), until the
+ * new pod runs and is reported, until the old pod is no longer reported. PLAN_APPLY_AGAIN: done, or the pod does not exist; -errno.
+ */
+static int carry_out_step(struct plan_apply *a, const struct simulated_cluster *c,
 	const struct plan_step *step, struct err *err)
 {
 	const struct simulated_pod *p = &c->pods[step->pod];
@@ -892,5 +898,5 @@ int plan_apply_round(struct plan_apply *a, const struct simulated_cluster *c, co
 		if (r != 0)
 			return r < 0 ? r : PLAN_APPLY_AGAIN;
 	}
-	return carry_out_move(a, c, &plan->steps[next], err);
+	return carry_out_step(a, c, &plan->steps[next], err);
 }

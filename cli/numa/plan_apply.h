@@ -22,7 +22,7 @@ struct plan_apply_options {
 	struct api_client *client; /* borrowed */
 	const char *
 		extender_lease; /* NAMESPACE/NAME of nrtd-extender's Lease; NULL = do not check the extender */
-	uint64_t timeout_ms;    /* of each step */
+	uint64_t timeout_ms;    /* of each wait: a move has three */
 	uint64_t hold_ms;       /* how long places are reserved for wanted pods that do not exist yet */
 	/* Of --aligned: a kubelet may admit a wanted pod before the moves that make room for it, but not aligned. */
 	bool aligned;
