@@ -139,12 +139,13 @@ static void weigh_reserved_cpus(struct weighing *w)
 	w->contradicted = true;
 }
 
-/* The memory manager's state has what the kubelet reserves on each NUMA node. */
+/* The memory manager's state file has what the kubelet reserves on each NUMA node. A state that is made from the API's answer has no more than
+ * the memory that is not allocatable. */
 static void weigh_reserved_memory(struct weighing *w)
 {
 	const struct memory_state *state = &w->proofs->allocations->memory;
 
-	if (!w->proofs->allocations->memory_known ||
+	if (!w->proofs->allocations->memory_known || !w->proofs->policies->memory ||
 		w->evidence[SETTING_RESERVED_MEMORY] >= EVIDENCE_PROCESS ||
 		w->evidence[SETTING_RESERVED_MEMORY] == EVIDENCE_NONE)
 		return;
