@@ -430,7 +430,7 @@ static void check_amounts(const struct kubelet_start *start, struct kubelet_star
 
 	if (start->eviction_known && s->reserved_known && capacity > 0 && memory > capacity) {
 		problem = add_problem(p, SETTING_KUBE_RESERVED, remedy);
-		problem->doubtful = true;
+		problem->doubtful = problem->of_memory = true;
 		print_bytes(memory, texts[0]);
 		print_bytes(capacity, texts[1]);
 		err_set(&problem->what, 0, "%s of memory are reserved, and the machine has %s", texts[0],
@@ -467,7 +467,7 @@ static bool has_problem_of_cpus(const struct kubelet_start_problems *p)
 	for (size_t i = 0; i < p->n; i++)
 		if (p->items[i].setting == SETTING_CPU_MANAGER_POLICY_OPTIONS ||
 			p->items[i].setting == SETTING_RESERVED_SYSTEM_CPUS ||
-			p->items[i].setting == SETTING_KUBE_RESERVED)
+			(p->items[i].setting == SETTING_KUBE_RESERVED && !p->items[i].of_memory))
 			return true;
 	return false;
 }

@@ -22,6 +22,7 @@ struct kubelet_start_problem {
 	const char *remedy;   /* what to change; not owned */
 	/* The managers cannot be modelled with such settings: no verdict is possible even if the kubelet is seen running. */
 	bool no_model;
+	bool of_memory; /* kubeReserved and others reserve too much memory */
 	/* No reason for a verdict, because a kubelet may run all the same: what the kernel does not list may have been there when the kubelet
 	 * started, and the kubelets of some distributions accept feature gates of other releases. */
 	bool doubtful;
