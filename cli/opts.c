@@ -363,25 +363,29 @@ static int read_letters(struct options *o, const char *word, struct arguments *a
 	return 0;
 }
 
+/* What the user may have meant by a word too many: a pod's file or, for a command that takes no NODE (plan, simulate), also nodes. */
+static const char *hint_for_word(const struct options *o)
+{
+	if (!options_def(o, OPT_FILENAME))
+		return "";
+	if (o->command->max_words == 0 && options_def(o, OPT_SELECTOR))
+		return "; -f FILE names the pod's file, -l SELECTOR selects the nodes";
+	return "; -f FILE names the pod's file";
+}
+
 /* An argument that is not a flag: the command takes it, or it is the value of the first flag with `word` that has none. */
 static int set_word(struct options *o, const char *word, struct err *err)
 {
-	const char *hint = "";
-
 	if (o->command && o->n_words < o->command->max_words) {
 		o->words[o->n_words++] = word;
 		return 0;
 	}
-	if (o->command)
-		FOREACH_OPTION (def, o->program, o->command) {
-			if (def->word && !o->origin[def->id])
-				return set_value(o, def, word, def->flag, err);
-			if (def->id == OPT_FILENAME && !*hint)
-				hint = "; -f FILE names the pod's file";
-			if (def->id == OPT_SELECTOR && o->command->max_words == 0)
-				hint = "; -f FILE names the pod's file, -l SELECTOR selects the nodes";
-		}
-	return err_set(err, -EINVAL, "unexpected word '%s'%s", word, hint);
+	if (!o->command)
+		return err_set(err, -EINVAL, "unexpected word '%s'", word);
+	FOREACH_OPTION (def, o->program, o->command)
+		if (def->word && !o->origin[def->id])
+			return set_value(o, def, word, def->flag, err);
+	return err_set(err, -EINVAL, "unexpected word '%s'%s", word, hint_for_word(o));
 }
 
 static bool is_flag(const char *word)

@@ -123,7 +123,7 @@ void strbuf_addf(struct strbuf *sb, const char *fmt, ...)
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
 	if (n < 0) {
-		sb->error = -EINVAL;
+		sb->error = sb->error ? sb->error : -EINVAL;
 		return;
 	}
 	if (!reserve_bytes(sb, (size_t)n))

@@ -210,7 +210,8 @@ bool kubelet_device_taken(
 
 /*
  * The allocatable free CPUs of each NUMA node after the pods that this workspace has judged: ret[i] belongs to the
- * NUMA node k->topology.levels[CPU_LEVEL_NUMA].ids[i]. All 0 without the static policy.
+ * NUMA node k->topology.levels[CPU_LEVEL_NUMA].ids[i]. All 0 without the static policy, and if no
+ * verdict is possible.
  */
 void kubelet_free_cpus(const struct kubelet *k, struct kubelet_workspace *ws, size_t *ret);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares merged topology hints (topologymanager/policy.go: CompareNUMAAffinityMasks(), HintMerger.compare()). */
+/* Compares merged topology hints as the topology manager does: CompareNUMAAffinityMasks() and HintMerger.compare() of policy.go. */
 #include "scoring/topology_manager.h"
 
 uint64_t topology_distance_sum(const struct topology_nodes *nodes, uint64_t mask)

@@ -373,7 +373,7 @@ int fs_lookup(const char *root, const char *path, struct err *err)
 	int r = fs_stat(root, path, &st);
 
 	if (r < 0 && !fs_is_absent(r) && r != -ENOTDIR)
-		return err_set(err, r, "cannot open '%s%.4000s': %s", root, path, strerror(-r));
+		return err_set(err, r, "cannot look up '%s%.4000s': %s", root, path, strerror(-r));
 	return r == 0;
 }
 

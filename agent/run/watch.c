@@ -188,8 +188,8 @@ static void handle_event(const struct watch *w, const struct inotify_event *even
 
 		if (entry->wd != event->wd || (*entry->name && strcmp(entry->name, name) != 0))
 			continue;
-		/* The kernel has removed the watch, or a folder on the way to a file was created or removed. */
-		if (event->mask & IN_IGNORED || entry->on_the_way)
+		/* A folder on the way to a file was created or removed. */
+		if (entry->on_the_way)
 			*rearm = true;
 		*changed = true;
 	}

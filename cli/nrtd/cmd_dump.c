@@ -75,7 +75,7 @@ static void render_kai(struct observation *o, struct doc *ret)
 		pod_annotation_object(&pods.items[i], doc_add_map(items, NULL));
 }
 
-static int render(const struct options *options, struct observation *o, struct doc *ret, struct err *err)
+static int render_stage(const struct options *options, struct observation *o, struct doc *ret, struct err *err)
 {
 	const struct nrt_config object_config = stage_nrt(options);
 	const char *what = options->value[OPT_WHAT];
@@ -95,7 +95,7 @@ static int render(const struct options *options, struct observation *o, struct d
 	}
 	if (!strcmp(what, "numatopology")) {
 		numatopology_render(&o->node, ret, &o->notes);
-		numatopology_remove_pods(ret); /* every CRD has the other members */
+		numatopology_remove_pods(ret); /* CRDs before Volcano 1.16 have the other members only */
 		return 0;
 	}
 	if (!strcmp(what, "kai")) {
@@ -120,7 +120,7 @@ int command_dump(const struct options *options)
 	writer_init(&w, options->value[OPT_OUTPUT], true, &text);
 	r = observe_local(options, &o, &err);
 	if (r == 0)
-		r = render(options, &o, &w.doc, &err);
+		r = render_stage(options, &o, &w.doc, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return EXIT_FAILURE;

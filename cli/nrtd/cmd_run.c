@@ -124,7 +124,7 @@ static int clean_up(struct run *run, struct err *err)
 {
 	int r;
 
-	if (!run->api.publisher)
+	if (!run->api.publisher) /* --dry-run */
 		return err_set(err, -EINVAL, "--cleanup and --dry-run exclude each other");
 	r = signals_release(); /* a signal may end --cleanup at any point: it can be run again */
 	return r < 0 ? r : publisher_cleanup(run->api.publisher, run->config.render.numatopology, err);

@@ -230,7 +230,8 @@ static size_t draw_node(const struct show_pen *p, const struct show_layout *l, c
 	if (draw)
 		draw_node_head(p, l, place, box);
 	cpus_height = p->cpus(p, l, node, inner, draw);
-	for (size_t i = 0; i < line->n_places && u->align; i++)
+	/* All boxes of the line leave room for the highest picture of CPUs. */
+	for (size_t i = 0; u->align && i < line->n_places; i++)
 		cpus_height = show_max(cpus_height, p->cpus(p, l, line->places[i].node, inner, false));
 	inner.y += cpus_height + u->below_cpus;
 	for (size_t i = 0; i < p->view->n_resources; i++) {

@@ -178,8 +178,8 @@ size_t nrt_attributes(const struct doc *owner, struct nrt_attribute ret[NRT_MAX_
 
 void nrt_topology_settings(const struct doc *object, struct topology_manager_config *config)
 {
-	const struct doc *policies = doc_get(object, "topologyPolicies");
-	const char *first = policies && policies->n_items > 0 ? doc_string(&policies->items[0]) : NULL;
+	const struct doc *policies = doc_list_items(doc_get(object, "topologyPolicies"));
+	const char *first = policies ? doc_string(policies) : NULL;
 	struct nrt_attribute attributes[NRT_MAX_ATTRIBUTES];
 	size_t n = nrt_attributes(object, attributes);
 

@@ -106,6 +106,7 @@ static int zones_init(struct zones *z, const struct zone_facts *facts, struct er
 
 /* ---- CPUs */
 
+/* Adds a CPU to the NUMA node that was added last, whose id is `node`: each zone counts as a socket. */
 static void add_cpu(struct node_state *s, unsigned id, unsigned core, unsigned node)
 {
 	struct machine *m = &s->machine;
@@ -117,7 +118,7 @@ static void add_cpu(struct node_state *s, unsigned id, unsigned core, unsigned n
 }
 
 /* Adds the NUMA node of the zone at index `at`. The first CPUs are reserved and the last CPUs are available; the other CPUs are added to
- * `held`. *next: the next CPU's id. */
+ * `held`. Reserved CPUs are in the shared pool, too. Under full-pcpus-only two CPUs are a core. *next: the next CPU's id. */
 static void add_numa_node(
 	const struct zones *z, size_t at, unsigned *next, struct node_state *s, hwloc_bitmap_t held)
 {
@@ -130,7 +131,7 @@ static void add_numa_node(
 	node->cpus = cpuset_new();
 	node->memory_bytes = units_of(z->inv, at, inventory_resource(z->inv, "memory")).capacity;
 	for (uint64_t i = 0; i < u.capacity; i++) {
-		bool reserved = i < u.capacity - u.allocatable, free = i >= u.capacity - u.available;
+		bool reserved = i < u.capacity - u.allocatable, available = i >= u.capacity - u.available;
 		unsigned id = (*next)++;
 
 		if (i % 2 == 0 || !z->facts->full_pcpus_only)
@@ -138,9 +139,9 @@ static void add_numa_node(
 		add_cpu(s, id, core, node->id);
 		if (reserved)
 			cpuset_set(s->reserved.cpus, id);
-		if (reserved || free)
+		if (reserved || available)
 			cpuset_set(s->allocations.shared, id);
-		if (!reserved && !free)
+		if (!reserved && !available)
 			cpuset_set(held, id);
 	}
 }

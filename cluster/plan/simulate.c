@@ -257,7 +257,7 @@ static char *print_reasons(const struct node_reasons *reasons)
 		strbuf_addf(&text, "%s%zu node%s: %s", i == 0 ? ": " : "; ", reasons->items[i].n_nodes,
 			reasons->items[i].n_nodes == 1 ? "" : "s", reasons->items[i].text);
 	if (reasons->n_items > REASONS_MAX)
-		strbuf_addf(&text, "; %zu more reasons", reasons->n_items - REASONS_MAX);
+		strbuf_addf(&text, "; and %zu more", reasons->n_items - REASONS_MAX);
 	return xstrdup(text.text);
 }
 

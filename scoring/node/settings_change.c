@@ -147,6 +147,8 @@ static int set_reserved_count(struct settings *s, const char *value, struct err 
 		return err_set(err, -EINVAL, "reservedCPUs: '%.60s' is not a number of CPUs", value);
 	hwloc_bitmap_free(s->reserved_system_cpus);
 	s->reserved_system_cpus = NULL;
+	free(s->from[SETTING_RESERVED_SYSTEM_CPUS]);
+	s->from[SETTING_RESERVED_SYSTEM_CPUS] = NULL;
 	s->reserved_known = true;
 	s->kube_reserved_cpu = (qty_t)n * QTY_UNIT;
 	s->system_reserved_cpu = 0;
@@ -207,6 +209,7 @@ int settings_change(struct settings *s, const char *text, struct settings_change
 	if (what < 0)
 		return change_other_key(s, key, equals + 1, ret, err);
 	kind = settings_table[what].kind;
+	/* One setting is of each of the next two kinds: reservedSystemCPUs and reservedMemory. */
 	if (kind == SETTING_IS_CPUS) {
 		ret->reserved_cpus = true;
 		return set_reserved_list(s, equals + 1, err);
