@@ -91,7 +91,8 @@ const struct policy_option policy_options[] = {
 /* ---- names */
 
 /* The position of `text` in `names` from `first` on, or -EINVAL. */
-static int parse_name(const char *const *names, size_t first, size_t n_names, const char *text, struct err *err)
+static int parse_name(
+	const char *const *names, size_t first, size_t n_names, const char *text, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf known = STRBUF_INIT(NAMES_MAX);
 

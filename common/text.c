@@ -148,7 +148,7 @@ bool text_is_label_name(const char *text, size_t len)
 	if (len == 0 || len > 63 || !is_letter_or_digit(text[0]) || !is_letter_or_digit(text[len - 1]))
 		return false;
 	for (size_t i = 0; i < len; i++)
-		if (!is_letter_or_digit(text[i]) && !memchr("-_.", text[i], 3))
+		if (!is_letter_or_digit(text[i]) && (!text[i] || !strchr("-_.", text[i])))
 			return false;
 	return true;
 }

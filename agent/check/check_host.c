@@ -395,9 +395,8 @@ static bool step_derive(struct host *h)
 	if (node_derive(&h->config->derive, &h->o.node, &h->o.notes, &err) == 0)
 		return true;
 	check_report_line(h->report, CHECK_FAIL, "observation", NULL, err.text,
-		h->n_start_problems > 0
-			? "see \"kubelet start\" above"
-			: "correct --reserved-cpus or reservedSystemCPUs");
+		h->n_start_problems > 0 ? "see \"kubelet start\" above"
+					: "correct --reserved-cpus or reservedSystemCPUs");
 	return false;
 }
 

@@ -13,8 +13,9 @@
 #include "scoring/node/node_state_codec.h"
 #include "scoring/nrt_match.h"
 
-#define NAME_MAX_BYTES    32
-#define CAUTION_ATTRIBUTE "nrtd.dev/caution" /* only if there is something to say about the verdicts on the node */
+#define NAME_MAX_BYTES 32
+#define CAUTION_ATTRIBUTE \
+	"nrtd.dev/caution" /* only if there is something to say about the verdicts on the node */
 
 static void print_zone_name(char name[NAME_MAX_BYTES], const char *prefix, int id)
 {

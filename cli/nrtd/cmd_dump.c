@@ -75,7 +75,8 @@ static void render_kai(struct observation *o, struct doc *ret)
 		pod_annotation_object(&pods.items[i], doc_add_map(items, NULL));
 }
 
-static int render_stage(const struct options *options, struct observation *o, struct doc *ret, struct err *err)
+static int render_stage(
+	const struct options *options, struct observation *o, struct doc *ret, struct err *err)
 {
 	const struct nrt_config object_config = stage_nrt(options);
 	const char *what = options->value[OPT_WHAT];

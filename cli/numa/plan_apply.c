@@ -26,19 +26,17 @@
 #define PATH_BYTES 4000u
 #define POLL_MS    500u
 
-/*
- * Time from the extender's reading of the reservations to the eviction: the scheduler binds pods that the extender had
- * assumed on the node before.
- */
+/* Time from the extender's reading of the reservations to the eviction: the scheduler binds pods that the extender had assumed on the node
+ * before. */
 #define SETTLE_MS 1000u
 
 /* Longest time until the extender has read a reservation: another replica takes over after up to 18 s. */
 #define READ_MS 25000u
 
 /*
- * Reservations are renewed while this process lives. The reservation of an evicted pod is not: its new pod must find
- * its place also without this process, so the reservation outlives the step by SLACK_MS. It is written before the extender has
- * read it and before two waits: until the old pod has ended, and until the new pod runs.
+ * Reservations are renewed while this process lives. The reservation of an evicted pod is not: its new pod must find its place also without this
+ * process. It is written before the extender reads it and before two waits, until the old pod has ended and until the new pod runs; it outlives
+ * the step by SLACK_MS.
  */
 #define LIFE_MS  20000u
 #define RENEW_MS 6000u

@@ -779,7 +779,8 @@ static void fill_nodes(struct show_view *v, const struct node_state *state)
 		struct show_node *node = vec_push(&v->nodes, &v->n_nodes, &v->nodes_size, sizeof(*node));
 
 		node->id = place->id;
-		node->devices = xcalloc(v->n_resources + 1, sizeof(*node->devices)); /* see add_all_held_devices() */
+		node->devices =
+			xcalloc(v->n_resources + 1, sizeof(*node->devices)); /* see add_all_held_devices() */
 		add_to_group(v, &state->machine, &places, i);
 		fill_amounts(v, state, place->row, node);
 		fill_cpus(v, state, holder_of, place->cpus, node);

@@ -41,8 +41,8 @@ struct scheduling_constraints {
 	struct excluded_pods *excluded; /* pods that do not count; NULL = none; borrowed */
 	struct strv
 		not_evaluated; /* what was not evaluated: "volumes"; complete after scheduling_constraints_finish() */
-	bool nodes_known;           /* there are Node objects */
-	bool pods_known;            /* there are Node and Pod objects; valid after scheduling_constraints_finish() */
+	bool nodes_known; /* there are Node objects */
+	bool pods_known;  /* there are Node and Pod objects; valid after scheduling_constraints_finish() */
 	bool selects_by_namespaces; /* an anti-affinity term of another pod depends on labels of namespaces */
 	struct domain_rules rules;
 	struct constrained_node *nodes;

@@ -572,8 +572,7 @@ static bool begin_request(struct search *s, struct verdicts *verdicts, const str
 	ret->passes_all = !ret->class->aligned;
 	/* This can remove the last pod of a deleted Node, which ends with it. */
 	if (!ret->passes_all && !outdated)
-		cluster_begin_request(
-			cluster, args->pod.namespace, args->pod.gang, args->pod.uid, now_ms);
+		cluster_begin_request(cluster, args->pod.namespace, args->pod.gang, args->pod.uid, now_ms);
 	add_requested_nodes(cluster, args, ret);
 	if (ret->passes_all) {
 		ret->counts.n_admitting = ret->counts.n_passing = ret->counts.n_nodes;

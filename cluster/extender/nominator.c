@@ -30,7 +30,7 @@ struct nominator {
 	bool has_thread;
 	uint64_t check_ms; /* the right is checked again at this time */
 	bool denied_logged;
-	bool failed;       /* the last request had no answer, which is logged */
+	bool failed; /* the last request had no answer, which is logged */
 };
 
 static void log_no_answer(struct nominator *n, const struct err *why)

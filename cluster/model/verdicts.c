@@ -367,7 +367,8 @@ static bool is_valid(const struct verdict *v, const struct node_info *node, cons
 static const struct verdict *unreached(const struct work_limit *work)
 {
 	static char by_request[] = "not judged yet: the CPU time limit of the request was reached";
-	static char by_namespace[] = "not judged yet: the CPU time limit of the namespace or of all namespaces was reached";
+	static char by_namespace[] =
+		"not judged yet: the CPU time limit of the namespace or of all namespaces was reached";
 	static char by_node[] =
 		"not judged yet: the node's unreported pods and reservations need too much CPU time";
 	static const struct verdict request_limit = {

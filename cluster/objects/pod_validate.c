@@ -53,7 +53,8 @@ static int check_hugepages(const struct resource_quantity *q, const char *what, 
 }
 
 /* `what`: "requests" or "limits", for messages. `of_pod`: pod-level resources, of which only some are allowed. */
-static int check_names_and_pages(const struct resource_list *list, const char *what, bool of_pod, struct err *err)
+static int check_names_and_pages(
+	const struct resource_list *list, const char *what, bool of_pod, struct err *err)
 {
 	for (size_t i = 0; i < list->n_items; i++) {
 		const struct resource_quantity *q = &list->items[i];

@@ -80,7 +80,7 @@ const char *credentials_namespace(const struct credentials *c);
 struct credentials_origin {
 	const char *kubeconfig; /* the first file; NULL: a pod's service account, or only an --api-server */
 	const char *context;    /* NULL without a kubeconfig */
-	const char *cluster; /* of the kubeconfig; NULL also with --api-server */
+	const char *cluster;    /* of the kubeconfig; NULL also with --api-server */
 	const char *certificate_file; /* rotated by another program */
 	const char *token_file;       /* rotated by another program */
 	const char *plugin;           /* command of the credential plugin */

@@ -69,7 +69,8 @@ static bool print_nodes(const struct node_state_printer *p)
 
 		strbuf_addf(p->out, "%s%u:", i > 0 ? "|" : "", node->id);
 		token_add_bytes(p->out, node->memory_bytes);
-		for (uint64_t size = machine_next_page_size(m, 0); size > 0; size = machine_next_page_size(m, size))
+		for (uint64_t size = machine_next_page_size(m, 0); size > 0;
+			size = machine_next_page_size(m, size))
 			if (k < node->n_pools && node->pools[k].page_bytes == size)
 				strbuf_addf(p->out, ":%" PRIu64, node->pools[k++].pages);
 			else

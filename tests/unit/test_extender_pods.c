@@ -335,12 +335,11 @@ static void the_reported_part_stays_held_and_the_rest_is_added(void **state)
 static void a_device_of_two_containers_counts_once(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct allocations *a = &c.sims[0].state.allocations;
 	struct cluster_pod_sim *pod;
-	struct allocations *a;
 
 	(void)state;
 	extender_cluster_init_alike(&c, &node_sim_nics);
-	a = &c.sims[0].state.allocations;
 	pod = extender_cluster_pod(&c, "app vendor.com/nic=1; app vendor.com/nic=1");
 	assert_true(extender_cluster_begin(&c, pod, 0));
 	extender_cluster_report(&c, pod, NULL, 0);
