@@ -115,6 +115,9 @@ func (p *play) cpuTimes() (times [3]time.Duration) {
 	return times
 }
 
+// bindTimeout is how long Scale waits for another binding. A seed may draw more pods than an aligned placement has room for.
+const bindTimeout = time.Minute
+
 // Scale has a way bind pods that are all there before the scheduler starts, on many nodes of the kind o8x8 without
 // kubelets. It returns how many are bound in a second, from the first one, with two schedulers from the first of each, to the last.
 func (d *Driver) Scale(ctx context.Context, way Way, workload *Workload, nodes int, seed uint64) (r Rate, err error) {
@@ -147,16 +150,17 @@ func (d *Driver) Scale(ctx context.Context, way Way, workload *Workload, nodes i
 	var first, last binding
 	var before [3]time.Duration
 	measured, schedulers := 0, map[string]bool{}
-	late := time.After(readyTimeout + time.Duration(d.Pods)*time.Second)
+	late := time.NewTimer(readyTimeout + bindTimeout)
 	for i := range d.Pods {
 		select {
 		case last = <-bindings:
+			late.Reset(bindTimeout)
 			measured++
 			if schedulers[last.scheduler] = true; first.at.IsZero() && len(schedulers) == len(p.schedulers()) {
 				first, measured, before = last, 0, p.cpuTimes()
 			}
-		case <-late:
-			return r, fmt.Errorf("%d of %d pods are bound: %s", i, d.Pods, p.scheduler.said())
+		case <-late.C:
+			return r, fmt.Errorf("%d of %d pods are bound, and no other for %v: %s", i, d.Pods, bindTimeout, p.scheduler.said())
 		case <-ctx.Done():
 			return r, ctx.Err()
 		}
