@@ -303,7 +303,8 @@ static int read_k3s_files(struct k3s_options *o, const char *sysroot, const char
 	return more < 0 ? more : 0;
 }
 
-/* Read what the service `unit` and its configuration files say, in the order of k3s: a later source replaces an earlier one. 1; 0 if the service runs no kubelet; -errno. */
+/* Read what the service `unit` and its configuration files say, in the order of k3s: a later source replaces an earlier one.
+ * 1; 0 if the service runs no kubelet; -errno. */
 static int read_k3s_service(struct k3s_options *o, const char *sysroot, const char *program,
 	const struct service_unit *unit, const char *unit_name, char **gap, struct err *err)
 {

@@ -23,8 +23,8 @@ int source_open(const struct options *options, size_t first_node, struct source 
 void source_close(struct source *s);
 
 /*
- * For a command that reads repeatedly, and whose arguments are all names of nodes: opens *s as source_open() if it is NULL. Otherwise forgets what was read, and keeps the
- * connection and the credentials, which renew themselves.
+ * For a command that reads repeatedly, and whose arguments are all names of nodes: opens *s as source_open() if it is
+ * NULL. Otherwise forgets what was read, and keeps the connection and the credentials, which renew themselves.
  */
 int source_begin(const struct options *options, struct source **s, struct err *err);
 
