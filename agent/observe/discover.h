@@ -30,8 +30,8 @@ int machine_discover(const struct machine_source *source, struct machine *ret, s
 /*
  * A hash that changes when one of these changes: the online or isolated CPUs, the NUMA nodes, a node's CPUs, memory or
  * hugepages, the total memory, the addresses of the PCI devices, the names of InfiniBand and NVMe devices. Much
- * cheaper than machine_discover(). Reads the tree below `root` ("" = the running system). A file that is missing, or that nrtd may not read, is part of the
- * hash. 0; -errno with one line if a file cannot be read for a transient reason: then nothing is known.
+ * cheaper than machine_discover(). Reads the tree below `root` ("" = the running system). A file that is missing, or
+ * that nrtd may not read, is part of the hash. 0; -errno with one line if a file cannot be read for a transient reason: then nothing is known.
  */
 int hardware_signature(const char *root, uint64_t *ret, struct err *err);
 
