@@ -52,6 +52,13 @@ bool memory_table_wrapped(const struct memory_table *table)
 	return table->allocatable > table->total;
 }
 
+void memory_state_types(const struct memory_state *s, struct strv *ret)
+{
+	for (size_t i = 0; i < s->n_nodes; i++)
+		for (size_t t = 0; t < s->nodes[i].n_tables; t++)
+			strv_push_new(ret, s->nodes[i].tables[t].type);
+}
+
 uint64_t memory_state_reserved(const struct memory_state *s, const char *type)
 {
 	uint64_t sum = 0;

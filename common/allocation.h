@@ -50,6 +50,9 @@ struct memory_table *memory_node_table(const struct memory_node *node, const cha
 /* Whether the kubelet's subtraction of the reserved memory went below 0, so that allocatable is near 2^64. */
 bool memory_table_wrapped(const struct memory_table *table);
 
+/* Adds the types of memory of all NUMA nodes, each once. A node without memory has no hugepages. */
+void memory_state_types(const struct memory_state *s, struct strv *ret);
+
 /* Bytes of the type reserved on all nodes. (The API does not report how a block is split between nodes.) */
 uint64_t memory_state_reserved(const struct memory_state *s, const char *type);
 

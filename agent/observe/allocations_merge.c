@@ -423,14 +423,14 @@ static struct sums sum_type(const struct memory_state *state, const char *type)
 static int cross_check_memory(
 	const struct allocations *api, const struct allocations *files, struct strbuf *out)
 {
-	const struct memory_node *first = files->memory.n_nodes > 0 ? &files->memory.nodes[0] : NULL;
+	CLEANUP(strv_release) struct strv types = {0};
 	int n = 0;
 
 	if (!api->memory_known || !files->memory_known)
 		return 0;
-	/* The types of the first NUMA node are those of all: each node has the same types. */
-	for (size_t i = 0; first && i < first->n_tables; i++) {
-		const char *type = first->tables[i].type;
+	memory_state_types(&files->memory, &types);
+	for (size_t i = 0; i < types.n_items; i++) {
+		const char *type = types.items[i];
 		struct sums one = sum_type(&api->memory, type), two = sum_type(&files->memory, type);
 
 		if (one.allocatable != two.allocatable) {

@@ -122,12 +122,12 @@ static void print_page_size(uint64_t bytes, char *text, size_t size)
 		snprintf(text, size, "%lluKB", (unsigned long long)bytes >> 10);
 }
 
-/* Whether some NUMA node has pages of the size of nodes[0]'s pool. Each NUMA node has the same page sizes. */
-static bool has_pages(const struct machine *m, size_t pool)
+static bool has_pages(const struct machine *m, uint64_t page_bytes)
 {
 	for (size_t i = 0; i < m->n_nodes; i++)
-		if (pool < m->nodes[i].n_pools && m->nodes[i].pools[pool].pages > 0)
-			return true;
+		for (size_t p = 0; p < m->nodes[i].n_pools; p++)
+			if (m->nodes[i].pools[p].page_bytes == page_bytes && m->nodes[i].pools[p].pages > 0)
+				return true;
 	return false;
 }
 
@@ -136,13 +136,13 @@ static int add_hugepages(struct reader *rd, const char *dir, uint64_t *bytes)
 {
 	const struct machine *m = rd->machine;
 
-	for (size_t i = 0; m->n_nodes > 0 && i < m->nodes[0].n_pools; i++) {
+	for (uint64_t page = machine_next_page_size(m, 0); page > 0; page = machine_next_page_size(m, page)) {
 		char size[32], name[64];
 		int r;
 
-		if (!has_pages(m, i))
+		if (!has_pages(m, page))
 			continue;
-		print_page_size(m->nodes[0].pools[i].page_bytes, size, sizeof(size));
+		print_page_size(page, size, sizeof(size));
 		snprintf(name, sizeof(name), "hugetlb.%s.numa_stat", size);
 		r = read_cgroup_file(rd, dir, name);
 		if (r == -ENOENT)

@@ -346,16 +346,17 @@ static uint64_t sum_held(const struct allocations *a, const char *type)
 
 /*
  * Called if the checksum does not match. Where the blocks of a type exceed what machineState reserves, the difference counts as held on each
- * NUMA node. Where the blocks are fewer, what machineState reserves is held. The kubelet gives every NUMA node the same types. Between
- * the kubelet's two writes per change the sums differ too, but then the checksum matches.
+ * NUMA node. Where the blocks are fewer, what machineState reserves is held. Between the kubelet's two writes per change the sums differ too,
+ * but then the checksum matches.
  */
 static void reserve_held_excess(struct memory_reader *rd)
 {
 	struct allocations *a = rd->allocations;
-	const struct memory_node *first = a->memory.n_nodes > 0 ? &a->memory.nodes[0] : NULL;
+	CLEANUP(strv_release) struct strv types = {0};
 
-	for (size_t t = 0; first && t < first->n_tables; t++) {
-		const char *type = first->tables[t].type;
+	memory_state_types(&a->memory, &types);
+	for (size_t t = 0; t < types.n_items; t++) {
+		const char *type = types.items[t];
 		uint64_t held = sum_held(a, type), reserved = memory_state_reserved(&a->memory, type);
 
 		if (held == reserved)

@@ -24,7 +24,7 @@ const char *const hugepages_remedies[HUGEPAGES_PROBLEM_COUNT] = {
 	"",
 	"write the number of pages into /sys/devices/system/node/nodeN/hugepages/hugepages-SIZEkB/nr_hugepages of each NUMA node at boot, before the kubelet starts",
 	"set memoryManagerPolicy: Static in the kubelet's configuration, and reservedMemory with as much memory as kubeReserved, systemReserved and evictionHard have together",
-	"restart the kubelet on the drained node: it counts hugepages only at its start",
+	"drain the node, stop the kubelet, remove memory_manager_state, and start the kubelet: it counts hugepages only at its start, and does not start with the old file",
 };
 
 void hugepages_list_release(struct hugepages_list *l)
@@ -105,8 +105,9 @@ static void add_page_size(const struct node_state *node, uint64_t page_bytes, st
 			n_with_cpus++;
 		if (bytes > 0)
 			n_with_pages++;
-		/* A NUMA node that the kubelet did not find has no table. */
-		if (node->allocations.memory_known && bytes != (table ? table->total : 0))
+		/* A NUMA node that the kubelet did not find has no table. On a kernel without NUMA no table has the pages (DEFECTS.md, K13). */
+		if (node->allocations.memory_known && !node->machine.without_numa &&
+			bytes != (table ? table->total : 0))
 			uncounted = true;
 		h.bytes += bytes;
 		h.reserved += table ? table->system_reserved

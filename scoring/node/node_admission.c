@@ -375,20 +375,36 @@ static void set_amount_left(struct resource_list *ret, const struct resource_lis
 			.nano = allocatable - resource_list_amount(requested, name), .format = format});
 }
 
-static void add_pages_left(
-	const struct machine *m, const struct resource_list *requested, struct resource_list *ret)
+/* The pages of a size on a NUMA node that the kubelet counted at its start, in bytes. */
+static uint64_t counted_pages(
+	const struct node_state *state, const struct numa_node *node, uint64_t page_bytes, const char *name)
 {
-	/* Each NUMA node has the same page sizes. */
-	for (size_t p = 0; m->n_nodes > 0 && p < m->nodes[0].n_pools; p++) {
-		char name[RESOURCE_NAME_HUGEPAGES_SIZE];
-		qty_t sum = 0;
+	const struct memory_table *table =
+		memory_node_table(allocations_memory_node(&state->allocations, node->id), name);
 
+	if (table)
+		return table->total;
+	for (size_t p = 0; p < node->n_pools; p++)
+		if (node->pools[p].page_bytes == page_bytes)
+			return node->pools[p].page_bytes * node->pools[p].pages;
+	return 0;
+}
+
+static void add_pages_left(
+	const struct node_state *state, const struct resource_list *requested, struct resource_list *ret)
+{
+	const struct machine *m = &state->machine;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t known = known_machine_nodes(state);
+
+	for (uint64_t page = machine_next_page_size(m, 0); page > 0; page = machine_next_page_size(m, page)) {
+		char name[RESOURCE_NAME_HUGEPAGES_SIZE];
+		uint64_t sum = 0;
+
+		resource_name_of_hugepages(page, name);
 		for (size_t i = 0; i < m->n_nodes; i++)
-			if (p < m->nodes[i].n_pools)
-				sum += (qty_t)(m->nodes[i].pools[p].page_bytes * m->nodes[i].pools[p].pages) *
-				       QTY_UNIT;
-		resource_name_of_hugepages(m->nodes[0].pools[p].page_bytes, name);
-		set_amount_left(ret, requested, name, sum, QUANTITY_BINARY_SI);
+			if (hwloc_bitmap_isset(known, m->nodes[i].id))
+				sum += counted_pages(state, &m->nodes[i], page, name);
+		set_amount_left(ret, requested, name, (qty_t)sum * QTY_UNIT, QUANTITY_BINARY_SI);
 	}
 }
 
@@ -405,7 +421,7 @@ void node_admission_requestable(
 		set_amount_left(ret, requested, "cpu", allocatable_cpu(state, machine), QUANTITY_DECIMAL_SI);
 	if (state->machine.memory_bytes > 0 && !kubelet_gate_on(&state->settings, KUBELET_RESIZE_MEMORY))
 		set_amount_left(ret, requested, "memory", allocatable_memory(state), QUANTITY_BINARY_SI);
-	add_pages_left(&state->machine, requested, ret);
+	add_pages_left(state, requested, ret);
 	list_counted_devices(&state->allocations, &devices);
 	for (size_t i = 0; i < devices.n_resources; i++)
 		set_amount_left(ret, requested, devices.resources[i].name,

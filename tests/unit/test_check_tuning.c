@@ -298,7 +298,7 @@ static void hugepages_that_the_kubelet_has_not_counted(void **state)
 			o.node.machine.nodes[0].pools[k].page_bytes == 1u << 30;
 	check_problems(&o, NULL, true,
 		"warn hugepages hugepages-1Gi: 17Gi on NUMA node 0, 16Gi on NUMA node 1; the kubelet reserves 2Gi, pods hold 4Gi; the kubelet has counted other pages at its start, and admits pods by that number\n"
-		"restart the kubelet on the drained node: it counts hugepages only at its start\n");
+		"drain the node, stop the kubelet, remove memory_manager_state, and start the kubelet: it counts hugepages only at its start, and does not start with the old file\n");
 	/* NUMA node 0 has no memory and, on an old kernel, no directory of hugepages. */
 	o.node.machine.nodes[0].n_pools = 0;
 	o.node.allocations.memory.nodes[0].id = 9;
@@ -308,7 +308,7 @@ static void hugepages_that_the_kubelet_has_not_counted(void **state)
 	o.node.allocations.memory.nodes[1].id = 8;
 	check_problems(&o, NULL, true,
 		"warn hugepages hugepages-1Gi: 16Gi on NUMA node 1; the kubelet reserves 0, pods hold 0; the kubelet has counted other pages at its start, and admits pods by that number\n"
-		"restart the kubelet on the drained node: it counts hugepages only at its start\n");
+		"drain the node, stop the kubelet, remove memory_manager_state, and start the kubelet: it counts hugepages only at its start, and does not start with the old file\n");
 }
 
 /* Thousands of interrupts on thousands of CPUs: few of them are named. */
