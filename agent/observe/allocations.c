@@ -527,21 +527,22 @@ static void combine_sources(struct source_snapshot *s, struct allocations_answer
 	a->policies = s->policies;
 	s->policies = (struct state_policies){0};
 	if (!a->from_api) {
+		a->memory_from_file = s->files.memory_known;
 		move_allocations(&a->all, &s->files);
 		return;
 	}
 	if (a->from_files && s->files_changed) {
 		/* The kubelet has written the files since its API last answered: take the holdings from the
 		 * files and the registered devices from the API's last answer. */
+		a->memory_from_file = s->files.memory_known;
 		move_registered_devices(&s->files, &s->api.held);
 		move_allocations(&s->api.held, &s->files);
 	} else if (a->from_files) {
 		/* Unlike the API, the files have the split of memory within a group of NUMA nodes, and the memory that
 		 * init containers keep. */
-		bool with_memory = s->files.memory_known && !holds_more_memory(&s->api.held, &s->files);
-
-		allocations_add_from_files(&s->api.held, &s->files, with_memory);
-		move_state(&s->api.held, &s->files, with_memory);
+		a->memory_from_file = s->files.memory_known && !holds_more_memory(&s->api.held, &s->files);
+		allocations_add_from_files(&s->api.held, &s->files, a->memory_from_file);
+		move_state(&s->api.held, &s->files, a->memory_from_file);
 	}
 	move_allocations(&a->all, &s->api.held);
 	a->api = s->api;

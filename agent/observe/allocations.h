@@ -68,7 +68,8 @@ struct allocations_answer {
 	 */
 	struct allocations all;
 	bool from_files, from_api;
-	bool api_kept; /* from_api, but the API does not answer now: its last answer is used */
+	bool api_kept;         /* from_api, but the API does not answer now: its last answer is used */
+	bool memory_from_file; /* all.memory is the state file's, not made from the API's answer */
 	struct state_policies policies; /* in the files */
 	struct pod_resources api;       /* the rest of the API's answer: pods, allocatable CPUs and memory */
 	unsigned contradictions;        /* between the sources, after reading them again */

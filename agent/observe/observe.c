@@ -339,6 +339,7 @@ static int observe_allocations(
 	other_settings = sources->files_before_answer.settings != q.settings;
 	settings_weigh(&o->node.settings, o->kubelet.evidence,
 		&(struct settings_proofs){.policies = &a.policies,
+			.memory_from_file = a.memory_from_file,
 			.allocations = &a.all,
 			.api = a.from_api && !other_settings ? &a.api : NULL},
 		&o->notes);

@@ -145,7 +145,7 @@ static void weigh_reserved_memory(struct weighing *w)
 {
 	const struct memory_state *state = &w->proofs->allocations->memory;
 
-	if (!w->proofs->allocations->memory_known || !w->proofs->policies->memory ||
+	if (!w->proofs->allocations->memory_known || !w->proofs->memory_from_file ||
 		w->evidence[SETTING_RESERVED_MEMORY] >= EVIDENCE_PROCESS ||
 		w->evidence[SETTING_RESERVED_MEMORY] == EVIDENCE_NONE)
 		return;

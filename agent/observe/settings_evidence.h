@@ -15,6 +15,7 @@
 struct settings_proofs {
 	const struct state_policies *policies;
 	const struct allocations *allocations; /* from the state files, the API or both */
+	bool memory_from_file;                 /* allocations->memory is the state file's */
 	const struct pod_resources *api;       /* NULL = the API has not answered */
 };
 
