@@ -140,7 +140,7 @@ static int add_pending_pods(struct planning *p, struct err *err)
 static int check_apply(const struct options *o, struct err *err)
 {
 	const char *flag = o->origin[OPT_APPLY];
-	uint64_t hold_ms = option_ms(o, OPT_HOLD);
+	uint64_t hold_ms = option_ms(o, OPT_HOLD), timeout_ms = option_ms(o, OPT_TIMEOUT);
 
 	if (!option_set(o, OPT_APPLY))
 		return option_set(o, OPT_EXPECT)
@@ -160,6 +160,8 @@ static int check_apply(const struct options *o, struct err *err)
 		return err_set(err, -EINVAL, "%s: the output is text", flag);
 	if (hold_ms > RESERVATION_MAX_S * 1000u)
 		return err_set(err, -EINVAL, "%s: at most 1h", o->origin[OPT_HOLD]);
+	if (timeout_ms < 1000 || timeout_ms > PLAN_APPLY_TIMEOUT_MAX_MS)
+		return err_set(err, -EINVAL, "%s: from 1s to 25m", o->origin[OPT_TIMEOUT]);
 	return 0;
 }
 

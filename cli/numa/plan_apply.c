@@ -33,11 +33,9 @@
 /* Longest time until the extender has read a reservation: another replica takes over after up to 18 s. */
 #define READ_MS 25000u
 
-/*
- * Reservations are renewed while this process lives. The reservation of an evicted pod is not: its new pod must find its place also without this
+/* Reservations are renewed while this process lives. The reservation of an evicted pod is not: its new pod must find its place also without this
  * process. It is written before the extender reads it and before two waits, until the old pod has ended and until the new pod runs; it outlives
- * the step by SLACK_MS.
- */
+ * the step by SLACK_MS. */
 #define LIFE_MS  20000u
 #define RENEW_MS 6000u
 #define SLACK_MS 60000u
@@ -280,24 +278,25 @@ static int check_stop(const struct plan_apply *a, struct err *err)
 	return a->options->stop && *a->options->stop ? err_set(err, -EINTR, "interrupted") : 0;
 }
 
-/* Renews reservations that are due, then sleeps. -EINTR if the user wants to stop. */
+/* Sleeps, and renews reservations meanwhile. -EINTR if the user wants to stop. */
 static int sleep_and_renew(struct plan_apply *a, unsigned ms, struct err *err)
 {
-	const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-	int r = 0;
+	int r = check_stop(a, err);
 
-	for (size_t i = 0; i < a->n_reservations && r == 0; i++) {
-		struct own_reservation *own = &a->reservations[i];
+	for (unsigned part; ms > 0 && r == 0; ms -= part) {
+		part = ms < SETTLE_MS ? ms : SETTLE_MS;
+		for (size_t i = 0; i < a->n_reservations && r == 0; i++) {
+			struct own_reservation *own = &a->reservations[i];
 
-		if (own->life_ms == LIFE_MS && now_ms() >= own->renewed_ms + RENEW_MS)
-			r = write_reservation(a, own, err);
-	}
-	if (r == 0)
+			if (own->life_ms == LIFE_MS && now_ms() >= own->renewed_ms + RENEW_MS)
+				r = write_reservation(a, own, err);
+		}
+		if (r < 0)
+			return r;
+		usleep(part * 1000); /* a signal ends it */
 		r = check_stop(a, err);
-	if (r < 0)
-		return r;
-	nanosleep(&time, NULL); /* a signal ends it */
-	return check_stop(a, err);
+	}
+	return r;
 }
 
 /* A pod's place in a plan. */
@@ -353,8 +352,9 @@ static int reserve_place(struct plan_apply *a, const struct planned_place *place
 		own = &a->reservations[a->n_reservations - 1];
 	}
 	own->round = a->round;
-	/* Written, and nothing has changed. */
-	if (own->renewed_ms > 0 && own->facts.closed == place->closed && own->life_ms == place->life_ms &&
+	/* Written lately, and nothing has changed. */
+	if (own->renewed_ms > 0 && now_ms() < own->renewed_ms + RENEW_MS &&
+		own->facts.closed == place->closed && own->life_ms == place->life_ms &&
 		own->facts.step == (int64_t)place->step)
 		return PLAN_APPLY_DONE;
 	own->facts.closed = place->closed;
@@ -368,8 +368,7 @@ static int reserve_place(struct plan_apply *a, const struct planned_place *place
 	return r < 0 ? r : PLAN_APPLY_DONE;
 }
 
-/* Removes reservations that the plan does not need: of an earlier process for a wanted pod on another node, and of
- * earlier rounds. */
+/* Removes reservations that the plan does not need: of an earlier process for a wanted pod on another node, and of earlier rounds. */
 static int remove_outdated(
 	struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan, struct err *err)
 {

@@ -18,6 +18,9 @@
 #include "common/err.h"
 #include "common/kube/api_client.h"
 
+/* A move has two waits in which its place is reserved, and a reservation ends after RESERVATION_MAX_S. */
+#define PLAN_APPLY_TIMEOUT_MAX_MS (25u * 60 * 1000)
+
 struct plan_apply_options {
 	struct api_client *client; /* borrowed */
 	const char *

@@ -337,6 +337,8 @@ bad "another file" "$dir/other.json: not a plan of kubectl numa plan -o json: it
 echo '{' >"$dir/other.json"
 bad "a damaged file" "$dir/other.json: not valid JSON at line 2, byte 3" --pending --apply --expect "$dir/other.json"
 bad "a long time" "--hold: at most 1h" -f x.yaml --apply --hold 2h
+bad "no time for a step" "--timeout: from 1s to 25m" --pending --apply --timeout 0
+bad "a longer time than a reservation has" "--timeout: from 1s to 25m" --pending --apply --timeout 26m
 apply --expect "$dir/none"
 holds "no reviewed plan" test "$status:$(cat "$dir/err")" = "1:kubectl-numa: cannot open '$dir/none': No such file or directory"
 exit "$failed"
