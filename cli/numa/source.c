@@ -421,17 +421,18 @@ static bool mark_if_selected(struct source *s, const char *name)
 	return wanted;
 }
 
-/* Passes on an object without a name, so that its reader rejects it. */
+/* Of several objects of a node, as from several files, the first counts. Passes on an object without a name, so that its reader rejects it. */
 static int filter_nrt(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	const char *name = doc_object_name(object);
 	struct nrt_filter *f = data;
 
-	if (kind == OBJECT_NRT)
-		f->n++;
-	if (kind == OBJECT_NRT && name && !mark_if_selected(f->source, name))
+	if (kind != OBJECT_NRT)
+		return f->fn(kind, object, f->data, err);
+	f->n++;
+	if (name && (!mark_if_selected(f->source, name) || name_table_find(&f->source->objects, name)))
 		return 0;
-	if (kind == OBJECT_NRT && name)
+	if (name)
 		add_name(&f->source->objects, &f->source->object_names, name);
 	return f->fn(kind, object, f->data, err);
 }
@@ -444,6 +445,10 @@ static int read_wanted(void *source, unsigned kinds, object_fn *fn, void *data, 
 	bool reads_nrts = kinds >> OBJECT_NRT & 1;
 	int r = reads_nrts ? apply_selector(s, err) : 0;
 
+	if (reads_nrts) {
+		name_table_release(&s->objects);
+		strv_release(&s->object_names);
+	}
 	if (r == 0)
 		r = source_read(s, kinds, filter_nrt, &filter, err);
 	return r >= 0 && reads_nrts && filter.n == 0 ? no_objects(s, err) : r;
@@ -484,7 +489,9 @@ int source_each_node(struct source *s, cluster_node_fn *fn, void *data, struct e
 			delivery.n_unreadable - WARNINGS);
 	for (size_t i = 0; r == 0 && i < s->n_nodes; i++)
 		if (!s->nodes[i].found)
-			r = err_set(err, -ENOENT, "%s: no object of node '%.60s'", s->name, s->nodes[i].name);
+			r = err_set(err, -ENOENT, "%s: no object of node '%.60s'%s", s->name,
+				s->nodes[i].name,
+				option_set(s->options, OPT_SELECTOR) ? " that the selector matches" : "");
 	return r;
 }
 
@@ -655,15 +662,10 @@ int source_read_nodes_without_object(struct source *s, struct strv *ret, struct 
 
 struct pods_filter {
 	const char *namespace; /* NULL = all */
-	struct doc selector;
+	const struct doc *selector;
 	object_fn *fn;
 	void *data;
 };
-
-static void pods_filter_release(struct pods_filter *f)
-{
-	doc_release(&f->selector);
-}
 
 static int pass_selected_pod_of_files(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
@@ -673,18 +675,18 @@ static int pass_selected_pod_of_files(enum object_kind kind, struct doc *object,
 
 	if (f->namespace && strcmp(*namespace ? namespace : "default", f->namespace) != 0)
 		return 0;
-	if (f->selector.kind == DOC_MAP && !label_selector_matches(&f->selector, doc_get(metadata, "labels")))
+	if (f->selector->kind == DOC_MAP && !label_selector_matches(f->selector, doc_get(metadata, "labels")))
 		return 0;
 	return f->fn(kind, object, f->data, err);
 }
 
 int source_read_pods(struct source *s, const char *namespace, object_fn *fn, void *data, struct err *err)
 {
-	CLEANUP(pods_filter_release)
-	struct pods_filter f = {.namespace = namespace, .selector = DOC_INIT, .fn = fn, .data = data};
-	const char *selector = s->options->value[OPT_POD_SELECTOR];
+	CLEANUP(doc_release) struct doc selector = DOC_INIT;
+	struct pods_filter f = {.namespace = namespace, .selector = &selector, .fn = fn, .data = data};
+	const char *text = s->options->value[OPT_POD_SELECTOR];
 	struct err why = {""};
-	int r = selector ? label_selector_parse(selector, &f.selector, err) : 0;
+	int r = text ? label_selector_parse(text, &selector, err) : 0;
 
 	if (r < 0)
 		return err_wrap(err, r, "%s", s->options->origin[OPT_POD_SELECTOR]);

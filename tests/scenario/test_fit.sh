@@ -307,6 +307,8 @@ holds() {
 	if has "$filter"; then ok "cluster: $name"; else not_ok "cluster: $name" "$dir/out"; fi
 }
 cluster "it fits" 0 "fits 1 of 1 node, 2 copies" --from "$dir/w10.yaml" --cpus 6
+cp "$dir/w10.yaml" "$dir/w10-later.yaml"
+cluster "two objects of a node count once" 0 "fits 1 of 1 node, 2 copies" --from "$dir/w10.yaml" --from "$dir/w10-later.yaml" --cpus 6
 cluster "nothing is known of copies" 1 "no verdict: whether a node admits 2 copies is not known" --from tests/fixtures/machines/ccx.nrt.yaml --cpus 2 --min-copies 2
 cluster "nothing is known" 1 "no verdict: whether the pod fits a node is not known" --from tests/fixtures/machines/ccx.nrt.yaml --cpus 2
 cluster "standard input" 0 "fits 1 of 1 node, 2 copies" --from - --cpus 6
