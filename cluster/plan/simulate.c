@@ -471,7 +471,7 @@ int simulate(struct simulated_cluster *c, const struct simulate_options *options
 	measure_before(c, options, n_before, &s);
 	for (size_t i = 0; i < n_before; i++) {
 		simulated_show_progress(c, "nodes simulated", i, n_before);
-		if (s.nodes[i].is_gone && c->nodes[i].info->has_object)
+		if (s.nodes[i].is_gone)
 			empty_gone_node(c, i, &displaced);
 		else if (options->restart && c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE)
 			simulation_restart_node(c, i, options, &s);

@@ -132,6 +132,10 @@ run "reserved CPUs" 3 "[(p['pod'], p['what']) for p in d['pods']] == [('two', 'r
 	simulate --set reservedCPUs=16
 run "a node that is gone" 3 "[(p['pod'], p['what'], p['node']) for p in d['pods']] == [('two', 'moved', 'a'), ('one', 'no place', 'a')]" \
 	simulate --without-node a
+sed 's/^  name: a$/  name: z/' "$dir/exact.yaml" >"$dir/nrt.yaml"
+run "a node without an object that is gone" 3 "sorted((p['pod'], p['what'], p['node']) for p in d['pods']) == [('one', 'no place', 'a'), ('two', 'moved', 'a')]" \
+	simulate --without-node a
+cp "$dir/exact.yaml" "$dir/nrt.yaml"
 run "why a pod has no place" 3 "d['pods'][1]['reason'].startswith('no node takes the pod: 1 node: TopologyAffinityError: restricted: 9 CPUs')" \
 	simulate --without-node a
 run "a setting that is only proposed" 0 "d['proposed'] == 'numa-allocation-strategy=least-allocated' and d['totals']['rejected'] == 0" \
