@@ -187,6 +187,11 @@ static struct doc *list_items(struct doc *object)
 	return items;
 }
 
+static bool is_null(const struct doc *d)
+{
+	return d && d->kind == DOC_NULL;
+}
+
 static int read_document(struct sink *sink, struct doc *object, struct err *err)
 {
 	const char *kind = doc_string(doc_get(object, "kind"));
@@ -198,6 +203,8 @@ static int read_document(struct sink *sink, struct doc *object, struct err *err)
 	if (!kind || !is_list(sink, kind))
 		return is_skipped(sink, kind) ? 0 : reject_kind(sink, kind, err);
 	items = list_items(object);
+	if (!items && is_null(doc_get(object, "items"))) /* as Go writes an empty slice */
+		return 0;
 	if (!items)
 		return err_set(err, -EINVAL, "a List without items");
 	for (size_t i = 0; i < items->n_items && r == 0; i++)
@@ -221,8 +228,10 @@ static int read_part(
 		return kind_of_item(sink, NULL, doc_string(doc_get(part, "kind"))) == KIND_UNKNOWN
 			       ? keep_early(sink, part, err)
 			       : read_item(sink, NULL, part, err);
-	if (!kind || !is_list(sink, kind))
+	if (!kind || !is_list(sink, kind)) {
+		release_early(sink);
 		return is_skipped(sink, kind) ? 0 : reject_kind(sink, kind, err);
+	}
 	return what == JSON_STREAM_ITEM ? read_item(sink, kind, part, err) : read_early(sink, kind, err);
 }
 
