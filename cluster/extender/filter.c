@@ -529,8 +529,7 @@ static void hide_reverted(
 			cluster_hide_reverted(cluster, pod->namespace, pod->gang, answer->nodes[i]);
 }
 
-/* Whether the pod is assumed by a later request. Then the scheduler has given this request up, and may be binding the pod. */
-static bool is_outdated(const struct cluster *cluster, const struct extender_pod *pod)
+bool extender_is_outdated(const struct cluster *cluster, const struct extender_pod *pod)
 {
 	const struct pod_info *cached = cluster_find_pod(cluster, pod->uid);
 
@@ -566,7 +565,7 @@ static bool begin_request(struct search *s, struct verdicts *verdicts, const str
 	struct extender_args *args, uint64_t now_ms, struct verb_answer *ret)
 {
 	struct cluster *cluster = verdicts->cluster;
-	bool outdated = is_outdated(cluster, &args->pod);
+	bool outdated = extender_is_outdated(cluster, &args->pod);
 
 	search_begin(s, verdicts, config, args, ret);
 	ret->passes_all = !ret->class->aligned;
@@ -666,7 +665,7 @@ void extender_admit(struct verdicts *verdicts, const struct verb_config *config,
 
 void extender_forget(struct cluster *cluster, const struct extender_pod *pod)
 {
-	if (is_outdated(cluster, pod))
+	if (extender_is_outdated(cluster, pod))
 		return;
 	cluster_forget_gang_pod(cluster, pod->namespace, pod->gang, pod->uid);
 	cluster_forget_pod(cluster, pod->uid);

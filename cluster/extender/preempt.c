@@ -108,11 +108,16 @@ void extender_preempt(struct verdicts *verdicts, const struct verb_config *confi
 {
 	CLEANUP(freep) struct node_victims *victims = xcalloc(args->n_items + 1, sizeof(*victims));
 	struct cluster *cluster = verdicts->cluster;
+	bool is_full;
 
+	if (extender_is_outdated(cluster, &args->pod))
+		return;
 	cluster_forget_pod(cluster, args->pod.uid);
+	/* No node would be assumed for the pod when its victims have left. */
+	is_full = class->aligned && cluster_namespace_is_full(cluster, args->pod.namespace, args->pod.uid);
 	hide_for(cluster, &args->pod, class);
 	ret->settling = is_settling(verdicts, &args->pod, class, now_ms);
-	if (!ret->settling)
+	if (!ret->settling && !is_full)
 		judge_items(verdicts, config, args, class, victims, ret);
 	for (size_t i = 0; i < args->n_items; i++)
 		node_victims_release(&victims[i]);

@@ -194,6 +194,8 @@ void server_update(struct server *s, enum object_kind kind, struct doc *object)
 		note_skipped(s, kind, &err);
 	else
 		replica_note_version(&s->replica, kind, version);
+	if (kind == OBJECT_POD) /* a victim has ended */
+		pthread_cond_broadcast(&s->pods_changed);
 }
 
 void server_delete(struct server *s, enum object_kind kind, const struct doc *object)
@@ -212,6 +214,7 @@ void server_list_end(struct server *s, enum object_kind kind, uint64_t version)
 	{
 		LOCKED(s);
 		cluster_list_end(&s->cluster, kind, version, now_ms());
+		pthread_cond_broadcast(&s->pods_changed);
 	}
 	replica_list_end(&s->replica, kind, version);
 }
@@ -403,6 +406,7 @@ static int parse_request(struct scheduler_request *q, const char *body, size_t l
 
 	if (q->verb == VERB_PREEMPT) {
 		r = extender_preemption_parse(body, len, &q->preemption, err);
+		q->preemption.pod.arrival = q->arrival;
 	} else {
 		r = is_v1(q->verb) ? extender_v1_parse(body, len, members[q->verb], &q->args, err)
 				   : extender_args_parse(body, len, &q->args, err);

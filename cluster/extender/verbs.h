@@ -93,6 +93,9 @@ void extender_admit(struct verdicts *verdicts, const struct verb_config *config,
 /* Forgets the pod, unless it is bound, or assumed by a request that arrived later. */
 void extender_forget(struct cluster *cluster, const struct extender_pod *pod);
 
+/* Whether the pod is assumed by a request that arrived later. Then the scheduler has given this request up, and may be binding the pod. */
+bool extender_is_outdated(const struct cluster *cluster, const struct extender_pod *pod);
+
 /*
  * Whether the request is about the pod's nominated node while pods of lower priority are being deleted there. The scheduler
  * requests this node again when it knows that the pods have been deleted.

@@ -337,6 +337,31 @@ static void budgets_and_labels_change(void **state)
 	test_assert_text("victims", out.text, "p2 p1 0p2 p1 1p2 p1 0p2 p1 1p2 p1 0p2 p1 1p2 p1 0p2 p1 2");
 }
 
+/* A pod that no node would be assumed for, and a request that the scheduler has given up. */
+static void nothing_is_preempted_in_vain(void **state)
+{
+	static const struct preemption p = {.pods = {HALVES}, .asked = "", .pod = CPU(8)};
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1000);
+	struct cluster_pod_sim *pod;
+
+	(void)state;
+	fill_node(&c, &p);
+	c.cluster.config.namespace_assumed_max = 1;
+	preempt(&c, &p, &out);
+	test_assert_text("victims", out.text, "p2 p1 2");
+	strbuf_reset(&out);
+	pod = extender_cluster_pod(&c, "app cpu=1 memory=64Mi");
+	pod->arrival = 2;
+	assert_int_not_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 0);
+	preempt(&c, &p, &out);
+	assert_int_equal(out.len, 0);
+	/* The same pod's earlier request does not end its assumption. */
+	c.n_pods = (size_t)(pod - c.pods);
+	preempt(&c, &p, &out);
+	assert_non_null(cluster_find_pod(&c.cluster, pod->name));
+}
+
 /* ---- nominated pods */
 
 #define ALL_NODES ((1u << CLUSTER_NODES) - 1)
@@ -418,8 +443,12 @@ static void a_nomination_ends(void **state)
 	cluster_list_begin(&c.cluster, OBJECT_POD);
 	cluster_list_end(&c.cluster, OBJECT_POD, 2, 0);
 	assert_int_equal(c.cluster.n_nominations, 0);
-	/* Unknown nodes, and pods that no kubelet aligns. */
+	/* A node that is not known yet, and pods that no kubelet aligns. */
 	report_object(&c, OBJECT_POD, WAITING(", status: {nominatedNodeName: node-9}"));
+	assert_int_equal(c.cluster.n_nominations, 1);
+	report_object(&c, OBJECT_POD, WAITING(""));
+	assert_int_equal(c.cluster.n_nominations, 0);
+	assert_null(cluster_find_node(&c.cluster, "node-9"));
 	report_object(&c, OBJECT_POD,
 		"{metadata: {name: q, namespace: default, uid: q}, spec: {containers: [{name: app}]},"
 		" status: {nominatedNodeName: node-0}}");
@@ -561,6 +590,7 @@ int main(void)
 		cmocka_unit_test(violations_are_counted_as_the_scheduler_does),
 		cmocka_unit_test(a_violation_costs_more_than_priority_and_number),
 		cmocka_unit_test(budgets_and_labels_change),
+		cmocka_unit_test(nothing_is_preempted_in_vain),
 		cmocka_unit_test(a_nominated_pod_keeps_its_room),
 		cmocka_unit_test(a_nomination_ends),
 		cmocka_unit_test(a_request_leaves_no_trace),
