@@ -81,7 +81,8 @@ void cluster_end_reservations(struct cluster *cluster, const char *uid)
 		for (size_t k = 0; node && k < node->n_reservations; k++) {
 			struct node_reservation *r = &node->reservations[k];
 
-			if (r->usable && pod && pod->node == node && !used) {
+			/* A bound pod was there before this request. */
+			if (r->usable && pod && !pod->bound && pod->node == node && !used) {
 				r->user = xstrdup(uid);
 				used = true;
 				remove_stand_in(cluster, r);

@@ -403,6 +403,38 @@ static void the_work_limit_counts(void **state)
 	free_cluster(c);
 }
 
+/* A question about a pod that runs is no use of the place that is reserved for the next pod of its controller. */
+static void a_bound_pod_uses_no_reservation(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	char id[] = "r", none[] = "", namespace[] = "default", name[] = "web", controller[] = "c1";
+	const struct cluster_pod_sim reserved = {.name = "reserved", .text = "app cpu=4 memory=64Mi"};
+	int64_t now_s = clock_ms(CLOCK_REALTIME) / 1000;
+	const struct reservation r = {.id = id,
+		.namespace = namespace,
+		.pod = name,
+		.uid = none,
+		.controller = controller,
+		.created_s = now_s,
+		.expires_s = now_s + 600};
+	struct cluster_pod_sim *pod;
+	unsigned before;
+
+	(void)state;
+	extender_cluster_init_alike(&c, &node_sim_plain);
+	pod = extender_cluster_pod(&c, "app cpu=1 memory=64Mi");
+	pod->controller = controller;
+	pod->created_s = now_s - 100;
+	assert_true(extender_cluster_begin(&c, pod, 0));
+	extender_cluster_report(&c, pod, "Running", 0);
+	extender_cluster_publish(&c, 0, 0);
+	extender_cluster_reserve(&c, 0, &r, &reserved);
+	before = c.cluster.nodes[0]->n_pods;
+	extender_cluster_ask(&c, &answer_all, pod, 0);
+	assert_int_equal(c.cluster.nodes[0]->n_pods, before);
+	assert_int_equal(before, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -412,6 +444,7 @@ int main(void)
 		cmocka_unit_test(a_gang_is_forgotten_pod_by_pod),
 		cmocka_unit_test(a_full_namespace_gets_no_node_for_an_assumed_pod),
 		cmocka_unit_test(the_work_limit_counts),
+		cmocka_unit_test(a_bound_pod_uses_no_reservation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
