@@ -68,6 +68,18 @@ static void cache_projection(struct projections *p, size_t slot, struct projecte
 	*entry = o;
 }
 
+/* Discards the node's projections, because a new one will replace what pods of the node hold (pod->held), from which they borrow. They must not be
+ * found again: cluster_show_hidden_pods() gives a node an earlier version. */
+static void discard_projections_of(struct projections *p, size_t slot)
+{
+	struct projected_node **kept = &p->kept[slot % PROJECTIONS_KEPT];
+
+	if (*kept && (*kept)->slot == slot)
+		discard(kept);
+	if (p->last && p->last->slot == slot)
+		discard(&p->last);
+}
+
 void projections_forget(struct projections *p, size_t slot)
 {
 	discard(&p->kept[slot % PROJECTIONS_KEPT]);
@@ -671,8 +683,10 @@ static struct projected_node *make_projection(struct projections *p, const struc
 	CLEANUP(node_changes_release) struct node_changes changes = {0};
 	struct projected_node *made = o;
 
+	discard_projections_of(p, node->slot);
 	if (build_projection(p, o, node, NULL, &changes) < 0 || collect_in_flight(p, o, node, &changes) < 0)
 		return NULL;
+	o->slot = node->slot;
 	o->version = node->version;
 	o->amounts_version = node->amounts_version;
 	cache_projection(p, node->slot, TAKE(o));

@@ -14,6 +14,7 @@
 
 /* Borrows from the node. After the node's version changes, only projected_node_release() may be called. */
 struct projected_node {
+	size_t slot;                       /* of the node_info */
 	uint64_t version, amounts_version; /* of the node_info */
 	struct projected_state node;
 	struct node_admission admission;
