@@ -70,7 +70,8 @@ void cluster_nominate_pod(struct cluster *cluster, const struct doc *object, con
 	struct object_content *content)
 {
 	const char *name = pod_nominated_node(object);
-	struct node_info *node = *name && *status->uid ? cluster_find_node(cluster, name) : NULL;
+	/* A Pod may be listed before its Node. */
+	struct node_info *node = *name && *status->uid ? cluster_find_or_add_node(cluster, name) : NULL;
 	size_t i = find_nomination(cluster, status->uid);
 	bool has_stand_in = i < cluster->n_nominations;
 
@@ -84,6 +85,8 @@ void cluster_nominate_pod(struct cluster *cluster, const struct doc *object, con
 	i = find_nomination(cluster, status->uid); /* as before, or the new stand-in */
 	if (i < cluster->n_nominations)
 		cluster->nominations[i]->list_number = cluster->list_number[OBJECT_POD];
+	if (node)
+		cluster_drop_if_empty(cluster, node);
 }
 
 void cluster_hide_nominations(struct cluster *cluster, const char *uid, int32_t priority)
