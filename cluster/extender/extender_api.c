@@ -37,6 +37,10 @@ static int read_pod(const struct doc *pod, struct extender_pod *ret, struct err 
 
 	if (pod->kind != DOC_MAP)
 		return err_set(err, -EINVAL, "Pod: a map is expected, not %s", doc_kind_name(pod));
+	/* The keys of stand-ins (pod_info.is_reservation) have a slash, a UID has none. */
+	if (strchr(doc_text(metadata, "uid"), '/'))
+		return err_set(
+			err, -EINVAL, "Pod: metadata.uid: '%.100s' is not a UID", doc_text(metadata, "uid"));
 	p.uid = xstrdup(doc_text(metadata, "uid"));
 	p.namespace = xstrdup(doc_text(metadata, "namespace"));
 	p.name = xstrdup(doc_text(metadata, "name"));

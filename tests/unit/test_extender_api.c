@@ -146,6 +146,8 @@ static void a_bad_request_is_one_line(void **state)
 		{"{}", "Pod: a map is expected, not null"},
 		{"{\"Pod\":null,\"NodeNames\":[]}", "Pod: a map is expected, not null"},
 		{"{\"Pod\":[]}", "Pod: a map is expected, not a list"},
+		{"{\"Pod\":{\"metadata\":{\"uid\":\"nomination/p\"}}}",
+			"Pod: metadata.uid: 'nomination/p' is not a UID"},
 		{"{\"Pod\":{\"spec\":}}", "Pod: not valid JSON at line 1, byte 9"},
 		{"{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\"}}}",
 			"pod 'n/p': spec: no pod spec in it"},
