@@ -483,7 +483,8 @@ bool known_machine_differs(const struct node_state *node, struct machine *ret)
 
 /* ---- notes */
 
-#define RESTART_TO_USE "the kubelet knows the machine of its start; to use it, drain the node, stop the kubelet, remove cpu_manager_state and memory_manager_state, and start the kubelet"
+#define RESTART_TO_USE \
+	"the kubelet knows the machine of its start; to use it, drain the node, stop the kubelet, remove cpu_manager_state and memory_manager_state, and start the kubelet"
 
 static void note_new_nodes(const struct machine *m, hwloc_const_bitmap_t nodes, struct notes *notes)
 {

@@ -418,7 +418,7 @@ static void a_bound_pod_uses_no_reservation(void **state)
 		.created_s = now_s,
 		.expires_s = now_s + 600};
 	struct cluster_pod_sim *pod;
-	unsigned before;
+	size_t before;
 
 	(void)state;
 	extender_cluster_init_alike(&c, &node_sim_plain);

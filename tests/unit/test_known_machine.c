@@ -211,7 +211,8 @@ static void what_appeared_is_not_available(void **state)
 		assert_int_equal(available(&node, 1, "memory"), 8 * GIB);
 		assert_true(noted(
 			&notes, "NUMA node 2: none of its CPUs, memory, hugepages and devices is available"));
-		assert_true(noted(&notes, "to use it, drain the node, stop the kubelet, remove cpu_manager_state and memory_manager_state"));
+		assert_true(noted(&notes,
+			"to use it, drain the node, stop the kubelet, remove cpu_manager_state and memory_manager_state"));
 		assert_false(noted(&notes, "CPUs 8"));
 		assert_true(known_machine_differs(&node, &machine));
 		assert_set("CPUs", machine.online, "0-7");

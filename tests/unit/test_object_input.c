@@ -207,7 +207,8 @@ static void items_may_precede_the_kind_of_their_list(void **state)
 		 "{\"items\":[{\"metadata\":{\"name\":\"b\"}}],\"kind\":\"NodeResourceTopologyList\"}",
 			"Node a; NodeResourceTopology b; "},
 		/* Items of a list that is skipped are no items of the next list. */
-		{"{\"items\":[{\"metadata\":{\"name\":\"a\"}}],\"kind\":\"Foo\"}\n{\"items\":[],\"kind\":\"NodeList\"}", ""},
+		{"{\"items\":[{\"metadata\":{\"name\":\"a\"}}],\"kind\":\"Foo\"}\n{\"items\":[],\"kind\":\"NodeList\"}",
+			""},
 		{"kind: NodeList\nitems: null\n", ""},
 	};
 

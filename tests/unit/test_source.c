@@ -192,7 +192,8 @@ static void nodes_are_selected(void **state)
 	assert_int_equal(source_each_node(s.source, add_node_name, &s, &err), -ENOENT);
 	assert_int_equal(s.names.n_items, 1);
 	test_assert_text("selected", s.names.items[0], "b");
-	test_assert_text("named and not selected", err.text, "the API server: no object of node 'a' that the selector matches");
+	test_assert_text("named and not selected", err.text,
+		"the API server: no object of node 'a' that the selector matches");
 	check_request(&s, 0, "/api/v1/nodes", "labelSelector=pool=x y");
 }
 
