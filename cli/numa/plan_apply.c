@@ -2,9 +2,9 @@
 #include "cli/numa/plan_apply.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/numa/extender_lease.h"
 #include "cli/numa/plan_rights.h"
@@ -293,7 +293,7 @@ static int sleep_and_renew(struct plan_apply *a, unsigned ms, struct err *err)
 		}
 		if (r < 0)
 			return r;
-		usleep(part * 1000); /* a signal ends it */
+		poll(NULL, 0, (int)part); /* a signal ends it */
 		r = check_stop(a, err);
 	}
 	return r;
