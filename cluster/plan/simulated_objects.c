@@ -292,11 +292,22 @@ static enum simulated_obstacle find_obstacle(const struct node_info *info)
 	return info->has_node ? SIMULATED_NO_OBSTACLE : SIMULATED_NO_NODE;
 }
 
+/* Whether nothing but nominations of pods names the node: its Node was deleted, or was not read. */
+static bool is_only_nominated(const struct node_info *info)
+{
+	if (info->has_node || info->has_object)
+		return false;
+	for (size_t i = 0; i < info->n_pods; i++)
+		if (!info->pods[i]->is_reservation)
+			return false;
+	return true;
+}
+
 /* Adds the nodes without a Node object, then sorts all nodes, and sets their obstacles. */
 static void complete_nodes(struct simulated_cluster *c)
 {
 	for (size_t i = 0; i < c->model.n_nodes; i++)
-		if (c->model.nodes[i])
+		if (c->model.nodes[i] && !is_only_nominated(c->model.nodes[i]))
 			find_or_add_node(c, c->model.nodes[i]);
 	if (c->n_nodes > 1)
 		qsort(c->nodes, c->n_nodes, sizeof(*c->nodes), compare_simulated_nodes);
@@ -496,12 +507,12 @@ static size_t find_user(const struct simulated_cluster *c, const struct node_res
 	return SIMULATED_NOWHERE;
 }
 
-/* Starts a stand-in for the named pod, so that no other pod gets its place. If the kubelet rejects the stand-in, room is still being
+/* Starts a stand-in on `node` (SIMULATED_NOWHERE: none) for the named pod, so that no other pod gets its place. If the kubelet rejects the stand-in, room is still being
  * made for the pod: the node gets an obstacle. */
 static void start_stand_in(struct simulated_cluster *c, size_t node, const char *namespace, const char *name,
 	struct pod_class *class)
 {
-	if (c->nodes[node].obstacle != SIMULATED_NO_OBSTACLE)
+	if (node == SIMULATED_NOWHERE || c->nodes[node].obstacle != SIMULATED_NO_OBSTACLE)
 		return;
 	add_copy(c, NULL, namespace, name, class);
 	c->pods[c->n_pods - 1].reserved = true;

@@ -136,6 +136,17 @@ sed 's/^  name: a$/  name: z/' "$dir/exact.yaml" >"$dir/nrt.yaml"
 run "a node without an object that is gone" 3 "sorted((p['pod'], p['what'], p['node']) for p in d['pods']) == [('one', 'no place', 'a'), ('two', 'moved', 'a')]" \
 	simulate --without-node a
 cp "$dir/exact.yaml" "$dir/nrt.yaml"
+python3 - "$dir/objects.json" <<'END'
+import copy, json, sys
+objects = json.load(open(sys.argv[1]))
+pod = copy.deepcopy(next(o for o in objects['items'] if o['kind'] == 'Pod'))
+pod['metadata'].update(name='lost', uid='lost')
+pod['spec'].pop('nodeName', None)
+pod['status'] = {'phase': 'Pending', 'nominatedNodeName': 'deleted'}
+json.dump({'kind': 'List', 'items': objects['items'] + [pod]}, open(sys.argv[1], 'w'))
+END
+run "a nomination for a node that was deleted" 0 "'deleted' not in json.dumps(d)" simulate --set topologyManagerPolicy=none
+objects "$owned" >"$dir/objects.json"
 run "why a pod has no place" 3 "d['pods'][1]['reason'].startswith('no node takes the pod: 1 node: TopologyAffinityError: restricted: 9 CPUs')" \
 	simulate --without-node a
 run "a setting that is only proposed" 0 "d['proposed'] == 'numa-allocation-strategy=least-allocated' and d['totals']['rejected'] == 0" \
