@@ -113,7 +113,7 @@ void extender_preempt(struct verdicts *verdicts, const struct verb_config *confi
 	if (extender_is_outdated(cluster, &args->pod))
 		return;
 	cluster_forget_pod(cluster, args->pod.uid);
-	/* No node would be assumed for the pod when its victims have left. */
+	/* The pod would not be assumed when its victims have left, and no node passes then, except one with an unknown verdict. */
 	is_full = class->aligned && cluster_namespace_is_full(cluster, args->pod.namespace, args->pod.uid);
 	hide_for(cluster, &args->pod, class);
 	ret->settling = is_settling(verdicts, &args->pod, class, now_ms);
