@@ -68,9 +68,7 @@ static void cache_projection(struct projections *p, size_t slot, struct projecte
 	*entry = o;
 }
 
-/* Discards the node's projections, because a new one will replace what pods of the node hold (pod->held), from which they borrow. They must not be
- * found again: cluster_show_hidden_pods() gives a node an earlier version. */
-static void discard_projections_of(struct projections *p, size_t slot)
+void projections_forget(struct projections *p, size_t slot)
 {
 	struct projected_node **kept = &p->kept[slot % PROJECTIONS_KEPT];
 
@@ -78,12 +76,6 @@ static void discard_projections_of(struct projections *p, size_t slot)
 		discard(kept);
 	if (p->last && p->last->slot == slot)
 		discard(&p->last);
-}
-
-void projections_forget(struct projections *p, size_t slot)
-{
-	discard(&p->kept[slot % PROJECTIONS_KEPT]);
-	discard(&p->last);
 }
 
 /* ---- what the object reports */
@@ -449,6 +441,9 @@ static int build_projection(struct projections *p, struct projected_node *o, con
 	bool matches;
 	int r;
 
+	/* Cached projections borrow pod->held, which may be replaced now, and can be found again: cluster_show_hidden_pods() gives a node an earlier
+	 * version. */
+	projections_forget(p, node->slot);
 	compare_node_with_object(node, without, false, changes);
 	r = add_placed_pods(p, o, node, changes, &matches);
 	if (r == 0 && !matches) {
@@ -683,7 +678,6 @@ static struct projected_node *make_projection(struct projections *p, const struc
 	CLEANUP(node_changes_release) struct node_changes changes = {0};
 	struct projected_node *made = o;
 
-	discard_projections_of(p, node->slot);
 	if (build_projection(p, o, node, NULL, &changes) < 0 || collect_in_flight(p, o, node, &changes) < 0)
 		return NULL;
 	o->slot = node->slot;
@@ -740,8 +734,6 @@ int project_node_without(
 	CLEANUP(node_changes_release) struct node_changes changes = {0};
 
 	*ret = (struct projected_node){0};
-	/* Discard the cached projection, which borrows pod->held: this projection may replace pod->held. */
-	projections_forget(p, node->slot);
 	return build_projection(p, ret, node, excluded, &changes);
 }
 

@@ -71,7 +71,7 @@ struct projections {
 
 void projections_release(struct projections *p);
 
-/* Discards the cached projection of this slot, and `last`. */
+/* Discards the cached projections of the node in this slot. */
 void projections_forget(struct projections *p, size_t slot);
 
 /* Whether the node has a NodeResourceTopology object with a usable state. project_node() and project_node_without() require
