@@ -255,6 +255,14 @@ hwloc_bitmap_t machine_own_cpus(const struct machine *m, size_t node)
 	return set;
 }
 
+uint64_t machine_node_pages(const struct numa_node *node, uint64_t page_bytes)
+{
+	for (size_t i = 0; i < node->n_pools; i++)
+		if (node->pools[i].page_bytes == page_bytes)
+			return node->pools[i].pages * page_bytes;
+	return 0;
+}
+
 uint64_t machine_next_page_size(const struct machine *m, uint64_t above)
 {
 	uint64_t next = 0;

@@ -118,6 +118,9 @@ const struct cpu *machine_cpu(const struct machine *m, unsigned id);
 /* SLIT distance between two positions of nodes[], 0 = unknown. */
 unsigned machine_distance(const struct machine *m, size_t from, size_t to);
 
+/* Bytes in hugepages of this size on the node. */
+uint64_t machine_node_pages(const struct numa_node *node, uint64_t page_bytes);
+
 /* The smallest size of hugepages above `above` bytes on any node, 0 = none. A node without memory may have no pools. */
 uint64_t machine_next_page_size(const struct machine *m, uint64_t above);
 

@@ -125,9 +125,8 @@ static void print_page_size(uint64_t bytes, char *text, size_t size)
 static bool has_pages(const struct machine *m, uint64_t page_bytes)
 {
 	for (size_t i = 0; i < m->n_nodes; i++)
-		for (size_t p = 0; p < m->nodes[i].n_pools; p++)
-			if (m->nodes[i].pools[p].page_bytes == page_bytes && m->nodes[i].pools[p].pages > 0)
-				return true;
+		if (machine_node_pages(&m->nodes[i], page_bytes) > 0)
+			return true;
 	return false;
 }
 

@@ -35,23 +35,15 @@ void hugepages_list_release(struct hugepages_list *l)
 	*l = (struct hugepages_list){0};
 }
 
-static uint64_t bytes_on(const struct numa_node *node, uint64_t page_bytes)
-{
-	for (size_t i = 0; i < node->n_pools; i++)
-		if (node->pools[i].page_bytes == page_bytes)
-			return node->pools[i].pages * page_bytes;
-	return 0;
-}
-
 /* "4Gi on NUMA node 0, 2Gi on NUMA node 1" or "4Gi on each of 2 NUMA nodes". */
 static char *print_where(const struct machine *m, uint64_t page_bytes)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1u << 17);
-	uint64_t first = bytes_on(&m->nodes[0], page_bytes);
+	uint64_t first = machine_node_pages(&m->nodes[0], page_bytes);
 	bool equal = m->n_nodes > 1;
 
 	for (size_t i = 0; i < m->n_nodes; i++) {
-		uint64_t bytes = bytes_on(&m->nodes[i], page_bytes);
+		uint64_t bytes = machine_node_pages(&m->nodes[i], page_bytes);
 		char text[QUANTITY_TEXT_MAX];
 
 		equal = equal && bytes == first;
@@ -97,7 +89,7 @@ static void add_page_size(const struct node_state *node, uint64_t page_bytes, st
 	resource_name_of_hugepages(page_bytes, h.name);
 	for (size_t i = 0; i < node->machine.n_nodes; i++) {
 		const struct numa_node *n = &node->machine.nodes[i];
-		uint64_t bytes = bytes_on(n, page_bytes);
+		uint64_t bytes = machine_node_pages(n, page_bytes);
 		const struct memory_table *table =
 			memory_node_table(allocations_memory_node(&node->allocations, n->id), h.name);
 

@@ -176,13 +176,12 @@ static void add_free_pages(struct node_admission *a)
 	const struct inventory *zones = &a->state->inventory;
 	size_t left = MAX_ZONE_PAGES;
 
-	for (size_t i = 0; i < m->n_nodes; i++)
-		for (size_t p = 0; p < m->nodes[i].n_pools; p++) {
-			char name[RESOURCE_NAME_HUGEPAGES_SIZE];
+	for (uint64_t page = machine_next_page_size(m, 0); page > 0; page = machine_next_page_size(m, page)) {
+		char name[RESOURCE_NAME_HUGEPAGES_SIZE];
 
-			resource_name_of_hugepages(m->nodes[i].pools[p].page_bytes, name);
-			add_free_pages_of(a, name);
-		}
+		resource_name_of_hugepages(page, name);
+		add_free_pages_of(a, name);
+	}
 	for (size_t i = 0; i < zones->n_resources && left > 0; i++)
 		if (resource_name_is_hugepages(zones->resources[i])) {
 			add_free_pages_of(a, zones->resources[i]);
@@ -382,12 +381,7 @@ static uint64_t counted_pages(
 	const struct memory_table *table =
 		memory_node_table(allocations_memory_node(&state->allocations, node->id), name);
 
-	if (table)
-		return table->total;
-	for (size_t p = 0; p < node->n_pools; p++)
-		if (node->pools[p].page_bytes == page_bytes)
-			return node->pools[p].page_bytes * node->pools[p].pages;
-	return 0;
+	return table ? table->total : machine_node_pages(node, page_bytes);
 }
 
 static void add_pages_left(
