@@ -232,7 +232,7 @@ static bool try_subsets(struct distribution *d, size_t n, size_t n_candidates, l
 	return true;
 }
 
-/* What the kubelet counts of a NUMA node with this many CPUs left: up to 1.37 CPUs, from 1.38 on whole groups. */
+/* What the kubelet counts in a NUMA node with this many CPUs left: up to 1.37 every CPU, from 1.38 on those in whole groups. */
 static long counted_once(const struct distribution *d, long left)
 {
 	return d->rules->version.remainder_counts_cpus ? left : left / d->group * d->group;
@@ -255,7 +255,7 @@ static bool count_with_copies(const struct distribution *d, size_t n_candidates,
 	return true;
 }
 
-/* The CPUs that the kubelet counts beyond the whole groups of all candidates, if each NUMA node has its groups once. */
+/* The CPUs that the kubelet counts in all candidates beyond their whole groups. A NUMA node that is listed twice has its groups only once. */
 static long count_surplus(const struct distribution *d, size_t n_candidates)
 {
 	const struct cpu_workspace *ws = d->ws;
@@ -271,9 +271,9 @@ static long count_surplus(const struct distribution *d, size_t n_candidates)
 }
 
 /*
- * Whether the kubelet would loop forever over some subset of the candidates, of which it visits every one: by its count the subset has the
- * remainder, but the whole groups of the subset do not suffice (DEFECTS.md, K1). A knapsack finds most[g], the most that the kubelet counts for
- * a subset that has g groups: each NUMA node is in the subset or not, with its copies, which add to the count and not to the groups.
+ * Whether the kubelet would loop forever over some subset of the candidates; it visits every subset. It does if it counts the remainder in the
+ * subset, but the whole groups of the subset do not suffice (DEFECTS.md, K1). A knapsack computes most[g]: the most that the kubelet counts in
+ * a subset with g groups. A NUMA node that is listed twice is counted twice, but has its groups only once.
  */
 static bool may_loop_forever(struct distribution *d, size_t n_candidates, long remainder)
 {
