@@ -38,5 +38,5 @@ done <<END
 1.34 ./cmd/kubelet
 1.36 ./cmd/kubelet ./cmd/controlplane ./cmd/scheduler
 1.37 ./cmd/kubelet ./cmd/controlplane ./cmd/scheduler
-1.38 ./cmd/kubelet
+1.38 ./cmd/kubelet ./cmd/scheduler
 END

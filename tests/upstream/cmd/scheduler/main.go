@@ -4,11 +4,6 @@
 // its standard input ends or SIGTERM.
 package main
 
-import (
-	"nrtd.dev/tests/upstream/internal/controlplane"
-	"nrtd.dev/tests/upstream/internal/scheduler"
-)
+import "nrtd.dev/tests/upstream/internal/scheduler"
 
-func main() {
-	scheduler.Main(controlplane.SchedulerPlugins()...)
-}
+func main() { scheduler.Main() }

@@ -13,7 +13,7 @@ func (c *ControlPlane) startScheduler(ctx context.Context) error {
 	if err := c.certKubeconfig("scheduler", "system:kube-scheduler", "system:masters"); err != nil {
 		return err
 	}
-	run, err := scheduler.Prepare(ctx, c.options.Scheduler, c.Kubeconfig("scheduler"), c.options.Dir, c.options.FeatureGates, SchedulerPlugins()...)
+	run, err := scheduler.Prepare(ctx, c.options.Scheduler, c.Kubeconfig("scheduler"), c.options.Dir, c.options.FeatureGates)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scheduler runs the real kube-scheduler, of the release that the module has, with whatever plugins are added.
+// Package scheduler runs the real kube-scheduler, of the release and with the plugins that the module has.
 package scheduler
 
 import (
@@ -24,7 +24,7 @@ import (
 
 // Prepare sets it up without a port. What it returns runs it. The configuration with the kubeconfig in it goes to
 // DIR/scheduler.yaml. `gates` is the flag --feature-gates.
-func Prepare(ctx context.Context, configuration, kubeconfig, dir, gates string, plugins ...app.Option) (func(context.Context) error, error) {
+func Prepare(ctx context.Context, configuration, kubeconfig, dir, gates string) (func(context.Context) error, error) {
 	config, err := complete(configuration, kubeconfig, dir)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func Prepare(ctx context.Context, configuration, kubeconfig, dir, gates string, 
 	}); err != nil {
 		return nil, err
 	}
-	cc, scheduler, err := app.Setup(ctx, opts, plugins...)
+	cc, scheduler, err := app.Setup(ctx, opts, plugins()...)
 	if err != nil {
 		return nil, fmt.Errorf("kube-scheduler: %w", err)
 	}
@@ -76,7 +76,7 @@ func complete(configuration, kubeconfig, dir string) (string, error) {
 // Main is a program that runs it by itself until its standard input ends or SIGTERM. Its last line is what its metrics
 // say, as JSON: how many times it tried a pod, how long its search for a node took, and how many pods it placed by the search for the pod
 // before (opportunistic batching).
-func Main(plugins ...app.Option) {
+func Main() {
 	config := flag.String("config", "", "its configuration file, without a kubeconfig")
 	kubeconfig := flag.String("kubeconfig", "", "where the API server is")
 	dir := flag.String("dir", "", "folder for its log and its whole configuration")
@@ -84,13 +84,13 @@ func Main(plugins ...app.Option) {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *config, *kubeconfig, *dir, *gates, plugins); err != nil {
+	if err := run(ctx, *config, *kubeconfig, *dir, *gates); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, config, kubeconfig, dir, gates string, plugins []app.Option) error {
+func run(ctx context.Context, config, kubeconfig, dir, gates string) error {
 	log, err := os.Create(filepath.Join(dir, "scheduler.log"))
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func run(ctx context.Context, config, kubeconfig, dir, gates string, plugins []a
 		io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	schedule, err := Prepare(ctx, config, kubeconfig, dir, gates, plugins...)
+	schedule, err := Prepare(ctx, config, kubeconfig, dir, gates)
 	if err != nil {
 		return err
 	}

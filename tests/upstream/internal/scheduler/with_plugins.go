@@ -2,7 +2,7 @@
 
 //go:build !unmodified
 
-package controlplane
+package scheduler
 
 import (
 	"k8s.io/kubernetes/cmd/kube-scheduler/app"
@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/scheduler-plugins/pkg/noderesourcetopology"
 )
 
-// SchedulerPlugins are the NodeResourceTopologyMatch plugin, NodeMetadata's stand-in and the example of a plugin that asks nrtd-extender. The configuration file says which
-// profiles use them.
-func SchedulerPlugins() []app.Option {
+// plugins are NodeResourceTopologyMatch, NodeMetadata's stand-in and the example of a plugin that asks nrtd-extender. The
+// configuration file says which profiles use them.
+func plugins() []app.Option {
 	return []app.Option{app.WithPlugin(noderesourcetopology.Name, noderesourcetopology.New),
 		app.WithPlugin(nodemetadata.Name, nodemetadata.New),
 		app.WithPlugin(kubeletadmission.Name, kubeletadmission.New)}
