@@ -26,7 +26,8 @@ func main() {
 	d := &outcome.Driver{}
 	flag.StringVar(&d.Nrtd, "nrtd", "build/nrtd", "the program under test")
 	flag.StringVar(&d.Programs, "programs", "build/upstream", "folder of this module's programs")
-	flag.StringVar(&d.Kubernetes, "kubernetes", "", "release of the control plane and the kubelets' managers (1.37), if not that of this module")
+	flag.StringVar(&d.Kubernetes, "kubernetes", "", "release of the control plane, the scheduler and the kubelets' managers (1.37), if not that of this module")
+	flag.StringVar(&d.ControlPlane, "controlplane", "", "release of the control plane, if not that of the scheduler")
 	flag.StringVar(&d.Manifests, "manifests", "", "what the control plane applies at the start, separated by commas")
 	flag.StringVar(&d.Machines, "machines", "", "folder that has one for each kind of machine")
 	flag.IntVar(&d.Pods, "pods", 640, "pods wanted in a run")
@@ -49,8 +50,12 @@ func main() {
 	seed := flag.Uint64("seed", 1, "the first random seed")
 	seeds := flag.Int("seeds", 1, "number of seeds")
 	scale := flag.Int("scale", 0, "instead: how many pods of the first workload a second each way binds on so many nodes")
-	full := flag.Int("full", 0, "with -scale: how soon each way binds one pod less than fit on so many free nodes, while all other nodes are full")
-	low := flag.Bool("low", false, "with -full: half of the full nodes have a pod of a lower priority")
+	c := outcome.Filling{}
+	flag.IntVar(&c.Free, "full", 0, "with -scale: how soon each way binds one pod less than fit on so many free nodes, while all other nodes are full")
+	flag.BoolVar(&c.Low, "low", false, "with -full: half of the full nodes have a pod of a lower priority")
+	flag.BoolVar(&c.Protected, "protected", false, "with -low: a PodDisruptionBudget allows no disruption of half of these pods")
+	flag.IntVar(&c.Beyond, "beyond", 0, "with -low: so many pods more than fit without an eviction")
+	flag.BoolVar(&c.Volumes, "volumes", false, "with -full: each pod has a volume, or gets one, in one of two zones, and all nodes of the other zone are free")
 	rounds := flag.Int("release", 0, "instead: how soon a pod that waits is bound after so many releases")
 	manifestsIn := flag.String("verdicts", "", "instead: a folder of manifests; for each compare the answer of kubectl numa fit with what then happens to its pods")
 	drawn := flag.Int("drawn-verdicts", 0, "instead: the same of so many drawn manifests")
@@ -75,8 +80,8 @@ func main() {
 	if *scale > 0 || *rounds > 0 {
 		d.Traces = "" // the times count
 		err := error(nil)
-		if *full > 0 {
-			err = fill(ctx, d, *ways, *scale, *full, *low, *judge, *seed, *seeds)
+		if c.Nodes = *scale; c.Free > 0 {
+			err = fill(ctx, d, *ways, c, *judge, *seed, *seeds)
 		} else {
 			err = measure(ctx, d, *ways, *workloads, *scale, *rounds, *seed, *seeds)
 		}
@@ -281,8 +286,8 @@ func sum(count map[string]int) (n int) {
 }
 
 // fill prints how soon each way binds the pods of a cluster that is nearly full, in turn for each seed. With judge it fails if the extender
-// leaves a pod unbound or a pod is evicted.
-func fill(ctx context.Context, d *outcome.Driver, wayNames string, nodes, free int, low, judge bool, seed uint64, seeds int) (err error) {
+// leaves a pod unbound, or more pods are evicted than have to be.
+func fill(ctx context.Context, d *outcome.Driver, wayNames string, c outcome.Filling, judge bool, seed uint64, seeds int) (err error) {
 	if d.Work, err = os.MkdirTemp("", "no-"); err != nil {
 		return err
 	}
@@ -293,14 +298,15 @@ func fill(ctx context.Context, d *outcome.Driver, wayNames string, nodes, free i
 	}
 	for s := range uint64(seeds) {
 		for _, way := range ways {
-			f, err := d.Full(ctx, way, nodes, free, low, seed+s)
+			f, err := d.Full(ctx, way, c, seed+s)
 			if err != nil {
 				return fmt.Errorf("%s: %w", way.Name, err)
 			}
-			fmt.Printf("%d free of %d nodes, seed %d, %s: %d of %d pods bound, the last after %.2f s, %d tries failed, %d pods evicted, load %s\n", free, nodes, seed+s,
-				way.Name, f.Bound, f.Pods, f.Last.Seconds(), f.Failed, f.Evicted, daemon.Load())
-			if judge && way.Extender && (f.Bound < f.Pods || f.Evicted > 0) {
-				return fmt.Errorf("%s, seed %d: %d of %d pods are not bound, %d are evicted", way.Name, seed+s, f.Pods-f.Bound, f.Pods, f.Evicted)
+			fmt.Printf("%d free of %d nodes, seed %d, %s: %d of %d pods bound, the last after %.2f s, %d tries failed, %d pods evicted, %d of them protected, load %s\n", c.Free, c.Nodes, seed+s,
+				way.Name, f.Bound, f.Pods, f.Last.Seconds(), f.Failed, f.Evicted, f.Protected, daemon.Load())
+			if judge && way.Extender && (f.Bound < f.Pods || f.Evicted > c.Beyond || f.Protected > 0) {
+				return fmt.Errorf("%s, seed %d: %d of %d pods are not bound, %d are evicted, %d of them protected", way.Name, seed+s, f.Pods-f.Bound, f.Pods,
+					f.Evicted, f.Protected)
 			}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/cpuset"
+	"k8s.io/utils/ptr"
 	"nrtd.dev/tests/upstream/internal/daemon"
 )
 
@@ -30,18 +31,33 @@ const podsOfFree = 7
 // unboundAfter is how long after the last binding the other pods count as never bound.
 const unboundAfter = 30 * time.Second
 
+// Filling is a cluster that is nearly full: `Free` of its nodes are, and all others have enough CPUs in all, and too few on each NUMA node.
+type Filling struct {
+	Nodes, Free int
+	Low         bool // half of the other nodes have a pod of a lower priority instead, whose eviction would make room
+	Protected   bool // with Low: a PodDisruptionBudget allows no disruption of half of these pods
+	Volumes     bool // each pod has a volume that is, or will be, in one of two zones; all nodes of the other zone are free
+	Beyond      int  // so many pods more than fit without an eviction; else one less than fit
+}
+
+// pods is how many pods are to be bound.
+func (c *Filling) pods() int {
+	if c.Beyond > 0 {
+		return podsOfFree*c.Free + c.Beyond
+	}
+	return podsOfFree*c.Free - 1
+}
+
 // Fullness is what becomes of the pods of a cluster that is nearly full.
 type Fullness struct {
 	Pods, Bound, Failed int           // Failed: tries of the scheduler
 	Last                time.Duration // from the first binding to the last
-	Evicted             int           // pods of a lower priority
+	Evicted, Protected  int           // pods of a lower priority; those of them that were protected
 }
 
-// Full has a way bind one pod less than fit on `free` nodes of a cluster whose other nodes have enough CPUs in all, and too few on each
-// NUMA node. With `low`, half of the other nodes have a pod of a lower priority instead, whose eviction would make room. The extender has
-// the rights of its account in the manifests, and with Kills the one that
-// answers is killed after the first binding and started again.
-func (d *Driver) Full(ctx context.Context, way Way, nodes, free int, low bool, seed uint64) (f Fullness, err error) {
+// Full has a way bind pods in a cluster that is nearly full. The extender has the rights of its account in the manifests, and with Kills
+// the one that answers is killed after the first binding and started again.
+func (d *Driver) Full(ctx context.Context, way Way, c Filling, seed uint64) (f Fullness, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p, err := d.newPlay(&way, &Workloads[0])
@@ -49,7 +65,7 @@ func (d *Driver) Full(ctx context.Context, way Way, nodes, free int, low bool, s
 		return f, err
 	}
 	defer p.close()
-	if p.plane, err = startPlane(d.program("controlplane"), d.Manifests, p.dir, nil); err != nil {
+	if p.plane, err = startPlane(d.controlPlane(), d.Manifests, p.dir, nil); err != nil {
 		return f, err
 	}
 	if err := p.connect(); err != nil {
@@ -58,8 +74,12 @@ func (d *Driver) Full(ctx context.Context, way Way, nodes, free int, low bool, s
 	if p.extenderConfig, err = p.useAccount(ctx); err != nil {
 		return f, err
 	}
-	f.Pods = podsOfFree*free - 1
-	if err := p.fill(ctx, nodes, free, low, seed); err != nil {
+	f.Pods = c.pods()
+	if err := p.fill(ctx, c, seed); err != nil {
+		return f, err
+	}
+	low, protectedLow, err := p.countLow(ctx)
+	if err != nil {
 		return f, err
 	}
 	bindings := make(chan binding, f.Pods)
@@ -94,9 +114,11 @@ func (d *Driver) Full(ctx context.Context, way Way, nodes, free int, low bool, s
 			return f, ctx.Err()
 		}
 	}
-	if f.Evicted, err = p.countEvicted(ctx); err != nil {
+	left, protectedLeft, err := p.countLow(ctx)
+	if err != nil {
 		return f, err
 	}
+	f.Evicted, f.Protected = low-left, protectedLow-protectedLeft
 	searches, err := stopScheduler(p.scheduler)
 	p.scheduler = nil
 	f.Failed = searches.Attempts - f.Bound
@@ -138,7 +160,7 @@ func (p *play) useAccount(ctx context.Context) (string, error) {
 const lowNamespace = "low"
 
 // fill makes the nodes, their objects and the pods.
-func (p *play) fill(ctx context.Context, nodes, free int, low bool, seed uint64) error {
+func (p *play) fill(ctx context.Context, c Filling, seed uint64) error {
 	var objects [2]*topologyv1alpha2.NodeResourceTopology
 	for i := range objects {
 		var err error
@@ -146,25 +168,41 @@ func (p *play) fill(ctx context.Context, nodes, free int, low bool, seed uint64)
 			return err
 		}
 	}
-	order := rand.New(rand.NewPCG(seed, 8)).Perm(nodes) // the first ones are free
-	occupied := func(i int) bool { return low && order[i] >= free && order[i]%2 == 1 }
-	if err := p.createNodes(ctx, nodes, func(i int) *topologyv1alpha2.NodeResourceTopology {
-		if order[i] < free || occupied(i) {
+	order := rand.New(rand.NewPCG(seed, 8)).Perm(c.Nodes) // the first ones are free
+	occupied := func(i int) bool { return c.Low && order[i] >= c.Free && order[i]%2 == 1 }
+	if err := p.createNodes(ctx, c.Nodes, func(i int) *topologyv1alpha2.NodeResourceTopology {
+		if order[i] < c.Free || occupied(i) || c.Volumes && c.zoneOf(order[i]) != volumeZone {
 			return objects[1]
 		}
 		return objects[0]
 	}); err != nil {
 		return err
 	}
-	if low {
-		if err := p.createLow(ctx, nodes, occupied); err != nil {
+	if c.Low {
+		if err := p.createLow(ctx, c, occupied); err != nil {
 			return err
 		}
 	}
-	return parallel(podsOfFree*free-1, func(i int) error {
+	if c.Volumes {
+		if err := p.labelZones(ctx, c, order); err != nil {
+			return err
+		}
+		if err := p.createClass(ctx); err != nil {
+			return err
+		}
+		if err := p.provision(ctx); err != nil {
+			return err
+		}
+	}
+	return parallel(c.pods(), func(i int) error {
 		pod := (&Slot{MilliCPUs: 8000, Memory: gib >> 2, Guaranteed: true}).Pod(podName(i, 0))
-		if low {
+		if c.Low {
 			pod.Spec.PriorityClassName = urgentClass
+		}
+		if c.Volumes {
+			if err := p.addClaim(ctx, pod, i%2 == 1); err != nil {
+				return err
+			}
 		}
 		_, err := p.client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
 		return err
@@ -173,7 +211,7 @@ func (p *play) fill(ctx context.Context, nodes, free int, low bool, seed uint64)
 
 // createLow makes a pod of a lower priority on each node that is occupied: the scheduler's own filter refuses the node, and the eviction of
 // the pod would make room.
-func (p *play) createLow(ctx context.Context, nodes int, occupied func(i int) bool) error {
+func (p *play) createLow(ctx context.Context, c Filling, occupied func(i int) bool) error {
 	if err := p.createPriorities(ctx); err != nil {
 		return err
 	}
@@ -185,29 +223,41 @@ func (p *play) createLow(ctx context.Context, nodes int, occupied func(i int) bo
 	if _, err := p.client.CoreV1().ServiceAccounts(lowNamespace).Create(ctx, owner, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	return parallel(nodes, func(i int) error {
+	if c.Protected {
+		if err := p.protect(ctx, lowNamespace); err != nil {
+			return err
+		}
+	}
+	return parallel(c.Nodes, func(i int) error {
 		if !occupied(i) {
 			return nil
 		}
 		pod := (&Slot{MilliCPUs: 60000, Memory: gib}).Pod(podName(i, 0))
 		pod.Namespace, pod.Spec.NodeName = lowNamespace, nodeName(i)
+		pod.Spec.TerminationGracePeriodSeconds = ptr.To(int64(0)) // no kubelet ends it
+		if c.Protected && i%4 < 2 {
+			pod.Labels = map[string]string{protectedLabel: "true"}
+		}
 		_, err := p.client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
 		return err
 	})
 }
 
-// countEvicted is how many of the pods of a lower priority have been evicted.
-func (p *play) countEvicted(ctx context.Context) (evicted int, err error) {
+// countLow is how many pods of a lower priority there are that are not being deleted, and how many of these are protected.
+func (p *play) countLow(ctx context.Context) (all, protected int, err error) {
 	pods, err := p.client.CoreV1().Pods(lowNamespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for _, pod := range pods.Items {
-		if pod.DeletionTimestamp != nil {
-			evicted++
+		if pod.DeletionTimestamp == nil {
+			all++
+			if pod.Labels[protectedLabel] != "" {
+				protected++
+			}
 		}
 	}
-	return evicted, nil
+	return all, protected, nil
 }
 
 // objectOfFull is what nrtd publishes of a node that is free, or on each of whose NUMA nodes a CPU is held.

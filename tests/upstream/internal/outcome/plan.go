@@ -22,7 +22,7 @@ import (
 const (
 	// planAfter is how long a pod waits before kubectl numa plan --apply runs.
 	planAfter = 5 * time.Second
-	// protectedLabel marks the pods of a PodDisruptionBudget that allows no disruption: every fourth slot.
+	// protectedLabel marks the pods of a PodDisruptionBudget that allows no disruption.
 	protectedLabel = "test.nrtd.dev/protected"
 )
 
@@ -37,8 +37,8 @@ func own(pod *v1.Pod, slot int) {
 }
 
 // protect creates the PodDisruptionBudget. Its status stays as created: nothing is allowed.
-func (p *play) protect(ctx context.Context) error {
-	_, err := p.client.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).Create(ctx, &policyv1.PodDisruptionBudget{
+func (p *play) protect(ctx context.Context, namespace string) error {
+	_, err := p.client.PolicyV1().PodDisruptionBudgets(namespace).Create(ctx, &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "protected"},
 		Spec: policyv1.PodDisruptionBudgetSpec{MaxUnavailable: ptr.To(intstr.FromInt32(0)),
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{protectedLabel: "true"}}}}, metav1.CreateOptions{})
@@ -51,7 +51,7 @@ func (p *play) plans(ctx context.Context, seed uint64) (func() map[int]int, erro
 	if !p.way.plan {
 		return func() map[int]int { return nil }, nil
 	}
-	if err := p.protect(ctx); err != nil {
+	if err := p.protect(ctx, metav1.NamespaceDefault); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)

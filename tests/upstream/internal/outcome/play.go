@@ -30,24 +30,26 @@ type Driver struct {
 	Nrtd       string
 	Programs   string // the folder of this module's programs
 	Kubernetes string // of Kubernetes, if not that of this module: programs whose names end with it
-	Manifests  string // what the control plane applies at the start
-	Machines   string // has a folder for each kind
-	Work       string // a short path: sockets live below it
-	Nodes      []*Kind
-	Pods       int
-	Burst      int           // pods that come together
-	Every      time.Duration // time from burst to burst
-	Patience   time.Duration // how long a burst waits for the pods of the one before
-	Again      time.Duration // from a refusal to the next pod
-	Tries      int           // after so many refusals nobody makes another pod
-	Drain      time.Duration // how long pods may wait after the last burst
-	Share      float64       // of the CPUs, memory and devices that is asked for at most
-	Replicas   int           // of nrtd-extender
-	Kills      int           // how often nrtd-extender is killed and started again, at equal distances
-	Traces     string        // folder for the trace of each run with a rejected pod; "" for none
-	Restarts   time.Duration // of the workload restarts: time from restart to restart
-	KillPlan   bool          // every second kubectl numa plan --apply is killed in the middle
-	runs       int
+	// ControlPlane is the release of the control plane, if not that of Kubernetes.
+	ControlPlane string
+	Manifests    string // what the control plane applies at the start
+	Machines     string // has a folder for each kind
+	Work         string // a short path: sockets live below it
+	Nodes        []*Kind
+	Pods         int
+	Burst        int           // pods that come together
+	Every        time.Duration // time from burst to burst
+	Patience     time.Duration // how long a burst waits for the pods of the one before
+	Again        time.Duration // from a refusal to the next pod
+	Tries        int           // after so many refusals nobody makes another pod
+	Drain        time.Duration // how long pods may wait after the last burst
+	Share        float64       // of the CPUs, memory and devices that is asked for at most
+	Replicas     int           // of nrtd-extender
+	Kills        int           // how often nrtd-extender is killed and started again, at equal distances
+	Traces       string        // folder for the trace of each run with a rejected pod; "" for none
+	Restarts     time.Duration // of the workload restarts: time from restart to restart
+	KillPlan     bool          // every second kubectl numa plan --apply is killed in the middle
+	runs         int
 }
 
 // play is one run.
@@ -79,9 +81,16 @@ type play struct {
 }
 
 // program is a program of this module, built with the release of Kubernetes that was asked for.
-func (d *Driver) program(name string) string {
-	if d.Kubernetes != "" {
-		name += "-" + d.Kubernetes
+func (d *Driver) program(name string) string { return d.programOf(name, d.Kubernetes) }
+
+// controlPlane is the program of the control plane.
+func (d *Driver) controlPlane() string {
+	return d.programOf("controlplane", cmp.Or(d.ControlPlane, d.Kubernetes))
+}
+
+func (d *Driver) programOf(name, release string) string {
+	if release != "" {
+		name += "-" + release
 	}
 	return filepath.Join(d.Programs, name)
 }
@@ -254,7 +263,7 @@ func (p *play) failure() error {
 // start starts the control plane and the nodes, and waits until each has published.
 func (p *play) start(ctx context.Context) (err error) {
 	names := NodeNames(p.Nodes)
-	if p.plane, err = startPlane(p.program("controlplane"), p.Manifests, p.dir, names, p.workload.planeFlags()...); err != nil {
+	if p.plane, err = startPlane(p.controlPlane(), p.Manifests, p.dir, names, p.workload.planeFlags()...); err != nil {
 		return err
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfig("admin"))

@@ -128,7 +128,7 @@ func (d *Driver) Scale(ctx context.Context, way Way, workload *Workload, nodes i
 		return r, err
 	}
 	defer p.close()
-	if p.plane, err = startPlane(d.program("controlplane"), d.Manifests, p.dir, nil); err != nil {
+	if p.plane, err = startPlane(d.controlPlane(), d.Manifests, p.dir, nil); err != nil {
 		return r, err
 	}
 	if err := p.populate(ctx, nodes, seed); err != nil {
