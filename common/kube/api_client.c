@@ -95,6 +95,7 @@ void api_response_release(struct api_response *r)
 
 void api_response_message(const struct api_response *r, char ret[API_MESSAGE_MAX])
 {
+	static const char more[] = " ...";
 	CLEANUP(doc_release) struct doc status = DOC_INIT;
 	const char *text = r->body.text;
 	size_t len = r->body.len;
@@ -111,7 +112,14 @@ void api_response_message(const struct api_response *r, char ret[API_MESSAGE_MAX
 		text = "(no message)";
 		len = strlen(text);
 	}
-	snprintf(ret, API_MESSAGE_MAX, "%.*s", len < API_MESSAGE_MAX ? (int)len : API_MESSAGE_MAX, text);
+	if (len >= API_MESSAGE_MAX) {
+		len = API_MESSAGE_MAX - sizeof(more);
+		while (len > API_MESSAGE_MAX / 2 && text[len] != ' ')
+			len--;
+		snprintf(ret, API_MESSAGE_MAX, "%.*s%s", (int)len, text, more);
+	} else {
+		snprintf(ret, API_MESSAGE_MAX, "%.*s", (int)len, text);
+	}
 }
 
 static int load_curl(struct curl_functions *ret, struct err *err)

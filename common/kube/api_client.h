@@ -62,7 +62,7 @@ void api_response_release(struct api_response *r);
 
 #define API_MESSAGE_MAX 300
 
-/* The message of a response that is a Status object; otherwise the beginning of its text. */
+/* The message of a response that is a Status object; otherwise its text. A long one is cut off after a word, and ends with " ...". */
 void api_response_message(const struct api_response *r, char ret[API_MESSAGE_MAX]);
 
 struct api_client;

@@ -76,6 +76,9 @@ check "a quota is no missing right" fails 2 "the API server refuses the pod in n
 echo '422 Pod "web-" is invalid: spec.containers[0].image: Required value' >"$api/dry-run.error"
 run plan -f "$dir/pod.yaml"
 check "an invalid pod is refused" fails 2 "the API server refuses the pod in namespace 'default': Pod \"web-\" is invalid: spec.containers[0].image: Required value"
+echo "422 $(printf 'word%.0s ' $(seq 80))" >"$api/dry-run.error"
+run plan -f "$dir/pod.yaml"
+check "a long refusal ends with a word" sh -c "grep -q 'word word \.\.\.$' '$dir/err'"
 echo '404 namespaces "new" not found' >"$api/dry-run.error"
 run fit -f "$dir/pod.yaml" -n new
 check "a namespace that does not exist yet" says "fits 1 of 1 node, 16 copies"
