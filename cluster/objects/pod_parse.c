@@ -321,6 +321,14 @@ static int raise_list(struct resource_list *list, const struct doc *map, struct 
 	return r;
 }
 
+/* Sets amounts of the list to zero that `map` has. */
+static void lower_to_zero(struct resource_list *list, const struct doc *map)
+{
+	for (size_t i = 0; i < list->n_items; i++)
+		if (doc_get(map, list->items[i].name))
+			list->items[i].quantity = (struct quantity){0};
+}
+
 /* While a resize is pending, the container has what its status reports. Else the kubelet may not know of a resize yet: the larger amounts count.
  * Limits that are equal to requests stay equal, even if the status reports only requests: no resize changes the QoS class. */
 static int apply_status(
@@ -333,6 +341,8 @@ static int apply_status(
 	bool equal = resource_list_equal(&c->requests, &c->limits);
 	int r = apply(&c->requests, allocated ? allocated : doc_get(resources, "requests"), err);
 
+	if (r == 0) /* until a smaller amount is in effect */
+		r = raise_list(&c->requests, doc_get(resources, "requests"), err);
 	if (r == 0)
 		r = apply(&c->limits, doc_get(resources, "limits"), err);
 	if (r == 0 && equal)
@@ -364,6 +374,28 @@ static int apply_statuses(struct pod_request *pod, const struct doc *status, boo
 	return r;
 }
 
+/* The same of pod-level resources. Without pod-level resources in the spec, the status has the sums of the containers. */
+static int apply_pod_status(
+	struct pod_request *pod, const struct doc *status, bool is_pending, struct err *err)
+{
+	const struct doc *resources = doc_get(status, "resources");
+	const struct doc *requests[] = {
+		doc_get(status, "allocatedResources"), doc_get(resources, "requests")};
+	int r = 0;
+
+	if (!resources)
+		return 0;
+	if (is_pending) {
+		lower_to_zero(&pod->pod_requests, requests[1]);
+		lower_to_zero(&pod->pod_limits, doc_get(resources, "limits"));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(requests) && r == 0; i++)
+		r = raise_list(&pod->pod_requests, requests[i], err);
+	if (r == 0)
+		r = raise_list(&pod->pod_limits, doc_get(resources, "limits"), err);
+	return r < 0 ? err_wrap(err, r, "status of the pod") : 0;
+}
+
 /* Adds to the overhead the amounts by which `spec_request` is larger than what the pod requests of its node now. */
 static void raise_to_spec(struct pod_request *pod, const struct resource_list *spec_request)
 {
@@ -392,10 +424,12 @@ static int apply_resize(struct pod_request *pod, const struct doc *status, struc
 	bool deferred = pending && strcmp(pending, "Infeasible") != 0;
 	int r;
 
-	/* Kept before apply_statuses() replaces the containers' requests. */
+	/* Kept before the status replaces the requests. */
 	if (deferred)
 		request_of_node(pod, &spec_request);
 	r = apply_statuses(pod, status, pending != NULL, err);
+	if (r == 0)
+		r = apply_pod_status(pod, status, pending != NULL, err);
 	if (r == 0 && deferred)
 		raise_to_spec(pod, &spec_request);
 	return r;

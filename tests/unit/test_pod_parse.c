@@ -118,6 +118,17 @@ static void resizes_count_with_the_larger_size(void **state)
 	"{kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, resources: {requests: {cpu: " cpus \
 	"}}}]}, status: {conditions: [" condition                                                          \
 	"], containerStatuses: [{name: a, allocatedResources: {cpu: 3}, resources: {requests: {cpu: 3}}}]}}"
+/* The kubelet has lowered the amount, and the container has still more. */
+#define ACTUATED(condition)                                                                                   \
+	"{kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, resources: {requests: {cpu: 1}}}]}, " \
+	"status: {conditions: [" condition                                                                    \
+	"], containerStatuses: [{name: a, allocatedResources: {cpu: 1}, resources: {requests: {cpu: 4}}}]}}"
+/* A container of one CPU in a pod with pod-level resources. */
+#define POD_LEVEL(cpus, condition, allocated, actuated)                                                   \
+	"{kind: Pod, metadata: {name: p}, spec: {resources: {requests: {cpu: " cpus                       \
+	"}}, containers: [{name: a, resources: {requests: {cpu: 1}}}]}, status: {conditions: [" condition \
+	"], allocatedResources: {cpu: " allocated ", memory: 1Gi}, resources: {requests: {cpu: " actuated \
+	", memory: 1Gi}}}}"
 #define PENDING(reason) "{type: PodResizePending, status: 'True', reason: " reason "}"
 	static const struct {
 		const char *pod;
@@ -128,6 +139,12 @@ static void resizes_count_with_the_larger_size(void **state)
 		{SIZED("5", PENDING("Infeasible")), 3, 3},
 		{SIZED("5", ""), 5, 5},
 		{SIZED("1", ""), 3, 3},
+		{ACTUATED(""), 4, 4},
+		{POD_LEVEL("5", PENDING("Deferred"), "3", "3"), 1, 5},
+		{POD_LEVEL("5", PENDING("Infeasible"), "3", "3"), 1, 3},
+		{POD_LEVEL("5", "", "3", "3"), 1, 5},
+		{POD_LEVEL("2", "", "2", "3"), 1, 3},
+		{POD_LEVEL("2", "", "3", "2"), 1, 3},
 	};
 
 	(void)state;
