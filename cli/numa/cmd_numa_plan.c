@@ -10,6 +10,7 @@
 
 #include "cli/numa/expected_plan.h"
 #include "cli/numa/plan_apply.h"
+#include "cli/numa/read_cluster.h"
 #include "cli/numa/source.h"
 #include "cli/numa/stored_pod.h"
 #include "cli/opts_check.h"
@@ -211,7 +212,7 @@ static int find_plan(struct planning *p, struct err *err)
 	r = source_begin(p->options, &p->source, err);
 	if (r < 0)
 		return r;
-	r = source_read_cluster(p->source, &p->cluster, err);
+	r = read_cluster(p->source, &p->cluster, err);
 	if (r < 0)
 		return r;
 	if (max_age_ms > 0 && source_client(p->source)) /* objects from files may be of any age */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/numa/object_word.h"
+#include "cli/numa/read_cluster.h"
 #include "cli/numa/source.h"
 #include "cli/numa/stored_pod.h"
 #include "cli/pod_input.h"
@@ -192,7 +193,7 @@ static int run_simulation(struct simulating *s, struct err *err)
 	int r = read_changes(s, err);
 
 	if (r == 0)
-		r = source_read_cluster(s->source, &s->cluster, err);
+		r = read_cluster(s->source, &s->cluster, err);
 	if (r < 0)
 		return r;
 	warn_of_missing_pods(s);

@@ -46,6 +46,7 @@ struct source {
 	const char *events_namespace, *events_pod; /* of source_events() */
 	const char *pods_namespace;                /* of the Pods to list; NULL = all */
 	bool ended_pods;                           /* list ended Pods, too */
+	bool nominated_pods;                       /* list the Pods that are nominated for the only node */
 	const char *name;                          /* for messages */
 };
 
@@ -175,7 +176,9 @@ static void add_pods_query(const struct source *s, struct strbuf *path)
 	CLEANUP(strbuf_release) struct strbuf selector = STRBUF_INIT(PATH_BYTES);
 
 	if (source_node(s))
-		strbuf_addf(&selector, "spec.nodeName=%s%s", source_node(s), s->ended_pods ? "" : ",");
+		strbuf_addf(&selector, "%s=%s%s",
+			s->nominated_pods ? "spec.nodeName=,status.nominatedNodeName" : "spec.nodeName",
+			source_node(s), s->ended_pods ? "" : ",");
 	if (!s->ended_pods)
 		strbuf_addstr(&selector, UNFINISHED);
 	add_query(path, "fieldSelector", selector.text);
@@ -346,8 +349,9 @@ static int explain_absence(struct source *s, enum object_kind kind, struct err *
 		name);
 }
 
-/* Reads the objects of a kind: the object of the only node, or the list. */
-static int read_kind(struct source *s, enum object_kind kind, object_fn *fn, void *data, struct err *err)
+/* The object of the only node, or the list. */
+static int read_object_or_list(
+	struct source *s, enum object_kind kind, object_fn *fn, void *data, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
 	struct delivery delivery = {.kind = kind, .fn = fn, .data = data};
@@ -370,6 +374,19 @@ static int read_kind(struct source *s, enum object_kind kind, object_fn *fn, voi
 	if (kind == OBJECT_NRT)
 		connection_explain_denial(status, err);
 	return r == -EINVAL ? -EBADMSG : r; /* not wrong usage */
+}
+
+/* Reads the objects of a kind, or those of the only node. The Pods of a node are those on it and those that are nominated for it. */
+static int read_kind(struct source *s, enum object_kind kind, object_fn *fn, void *data, struct err *err)
+{
+	int r = read_object_or_list(s, kind, fn, data, err);
+
+	if (r < 0 || kind != OBJECT_POD || !source_node(s) || s->ended_pods)
+		return r;
+	s->nominated_pods = true;
+	r = read_object_or_list(s, kind, fn, data, err);
+	s->nominated_pods = false;
+	return r;
 }
 
 static int read_server(struct source *s, unsigned kinds, object_fn *fn, void *data, struct err *err)
@@ -408,8 +425,7 @@ struct nrt_filter {
 	size_t n; /* objects read, including those of unwanted nodes */
 };
 
-/* Whether the command is about the node. Marks a node that the command names as found. */
-static bool mark_if_selected(struct source *s, const char *name)
+bool source_selects_node(struct source *s, const char *name)
 {
 	bool wanted = s->n_nodes == 0;
 
@@ -430,7 +446,7 @@ static int filter_nrt(enum object_kind kind, struct doc *object, void *data, str
 	if (kind != OBJECT_NRT)
 		return f->fn(kind, object, f->data, err);
 	f->n++;
-	if (name && (!mark_if_selected(f->source, name) || name_table_find(&f->source->objects, name)))
+	if (name && (!source_selects_node(f->source, name) || name_table_find(&f->source->objects, name)))
 		return 0;
 	if (name)
 		add_name(&f->source->objects, &f->source->object_names, name);
@@ -517,7 +533,7 @@ static int choose_nrt(enum object_kind kind, struct doc *object, void *data, str
 	if (!name)
 		return err_set(err, -EINVAL, "a NodeResourceTopology without a name");
 	strbuf_addf(&c->names, "%s'%.60s'", c->names.len > 0 ? ", " : "", name);
-	if (!mark_if_selected(c->source, name))
+	if (!source_selects_node(c->source, name))
 		return 0;
 	c->n++;
 	if (c->n > 1)
@@ -630,7 +646,7 @@ static int add_node_without_object(enum object_kind kind, struct doc *node, void
 
 	(void)kind;
 	(void)err;
-	if (name && !name_table_find(&n->source->objects, name) && mark_if_selected(n->source, name))
+	if (name && !name_table_find(&n->source->objects, name) && source_selects_node(n->source, name))
 		strv_push_new(n->names, name);
 	return 0;
 }
@@ -640,7 +656,7 @@ void source_nodes_without_object(struct source *s, const struct cluster *cluster
 	for (size_t i = 0; i < cluster->n_nodes; i++) {
 		const struct node_info *node = cluster->nodes[i];
 
-		if (node && cluster_node_lacks_object(node) && mark_if_selected(s, node->name))
+		if (node && cluster_node_lacks_object(node) && source_selects_node(s, node->name))
 			strv_push(ret, node->name);
 	}
 	strv_sort_numbered(ret);
@@ -766,47 +782,6 @@ int source_read_history(struct source *s, object_fn *fn, void *data, bool *ret_e
 	r = omit_denied(r, "events", &why, err);
 	*ret_events = r == 0;
 	return r < 0 ? r : 0;
-}
-
-/* ---- the whole cluster */
-
-static int add_to_cluster(struct cluster_node *node, void *data, struct err *err)
-{
-	const struct simulated_cluster *c = data;
-
-	(void)err;
-	simulated_cluster_add_node(data, node);
-	simulated_show_progress(c, "objects read", c->n_nodes + c->n_pods, 0);
-	return 0;
-}
-
-static int add_object_to_cluster(enum object_kind kind, struct doc *object, void *data, struct err *err)
-{
-	const struct simulated_cluster *c = data;
-
-	simulated_show_progress(c, "objects read", c->n_nodes + c->n_pods, 0);
-	return simulated_cluster_add_object(data, kind, object, err);
-}
-
-int source_read_cluster(struct source *s, struct simulated_cluster *c, struct err *err)
-{
-	unsigned kinds = 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_PDB;
-	size_t n_selected = 0;
-	int r = source_each_node(s, add_to_cluster, c, err);
-
-	if (r < 0)
-		return r;
-	r = source_read(s, kinds, add_object_to_cluster, c, err);
-	if (r < 0)
-		return r;
-	simulated_cluster_finish(c);
-	for (size_t i = 0; i < c->n_nodes; i++) {
-		if (mark_if_selected(s, c->nodes[i].name))
-			n_selected++;
-		else
-			c->nodes[i].obstacle = SIMULATED_NOT_SELECTED;
-	}
-	return n_selected > 0 ? 0 : err_set(err, -ENOENT, "%s: no node is selected", s->name);
 }
 
 /* ---- one Pod and its Events */

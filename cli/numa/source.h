@@ -9,7 +9,6 @@
 #include "cluster/objects/claim_devices.h"
 #include "cluster/objects/cluster_node.h"
 #include "cluster/objects/object_input.h"
-#include "cluster/plan/simulated_cluster.h"
 #include "common/kube/api_client.h"
 
 struct source;
@@ -75,6 +74,9 @@ int source_each_node(struct source *s, cluster_node_fn *fn, void *data, struct e
 int source_fill_cluster(struct source *s, struct cluster *cluster, struct scheduling_constraints *constraints,
 	struct excluded_pods *excluded, struct err *err);
 
+/* Whether the command is about the node. A node that the command names counts as found. */
+bool source_selects_node(struct source *s, const char *name);
+
 /*
  * After source_each_node() with a function that drops each object: appends the names of the Nodes of the cluster that the command's flags
  * select and that have no object, in natural order.
@@ -84,10 +86,6 @@ void source_nodes_without_object(struct source *s, const struct cluster *cluster
 /* As source_nodes_without_object(), for a command that has not read the Nodes: reads them. If the API server denies that, *ret stays
  * empty, with a warning. */
 int source_read_nodes_without_object(struct source *s, struct strv *ret, struct err *err);
-
-/* Reads the whole cluster: NodeResourceTopology objects, Nodes, Pods and PodDisruptionBudgets. A denied list is an error. `c` is
- * initialized, and finished on success. */
-int source_read_cluster(struct source *s, struct simulated_cluster *c, struct err *err);
 
 /* Calls `fn` for each Node and Pod. Kinds that the API server denies are omitted, with a warning. */
 int source_read_nodes_and_pods(struct source *s, object_fn *fn, void *data, struct err *err);

@@ -42,6 +42,13 @@ def status_object(code, message):
     return json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "reason": reason, "code": code})
 
 
+def field(value, path):
+    """The text at the path of members, as field selectors see it."""
+    for member in path.split("."):
+        value = value.get(member, {})
+    return value or ""
+
+
 def merge(value, other):
     """`other` merged into `value`, lists item by item."""
     if isinstance(value, dict) and isinstance(other, dict):
@@ -77,10 +84,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(int(code), status_object(int(code), message))
             return
         body = read(file + (f"@{selector[0]}" if selector else "") + ".json")
-        node = [term[14:] for term in urllib.parse.parse_qs(url.query).get("fieldSelector", [""])[0].split(",") if term.startswith("spec.nodeName=")]
-        if body is not None and node:
+        terms = urllib.parse.parse_qs(url.query).get("fieldSelector", [""])[0].split(",")
+        wanted = [term.split("=") for term in terms if term.startswith(("spec.nodeName=", "status.nominatedNodeName="))]
+        if body is not None and wanted:
             pods = json.loads(body)
-            pods["items"] = [pod for pod in pods["items"] if pod["spec"].get("nodeName") == node[0]]
+            pods["items"] = [pod for pod in pods["items"] if all(field(pod, path) == value for path, value in wanted)]
             body = json.dumps(pods)
         if body is not None:
             self.answer(200, body)

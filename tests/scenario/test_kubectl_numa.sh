@@ -33,6 +33,9 @@ done
 list Pod '{"metadata":{"name":"p","namespace":"x"},"spec":{"nodeName":"node-2","containers":[{"name":"c","resources":{"requests":{"cpu":"15"}}}]}}' |
 	serve /api/v1/pods
 unfinished=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed
+# The lists of the Pods of a node, and of those that are nominated for it.
+pods_of() { echo "/api/v1/pods?fieldSelector=spec.nodeName%3D$1%2C$unfinished"; }
+nominated_for() { echo "/api/v1/pods?fieldSelector=spec.nodeName%3D%2Cstatus.nominatedNodeName%3D$1%2C$unfinished"; }
 
 plugin() {
 	forget
@@ -69,7 +72,7 @@ check "score: another context" has '[.nodes[].scores.LeastNUMANodes] == [82, 94]
 asked "has another server" /east$nrt /east/api/v1/nodes "/east$both_pods"
 plugin score node/node-1 -f "$dir/it's a pod.yaml" -o name
 check "score of one node" test "$(cat "$dir/out")" = node/node-1
-asked "requests its object, its Node and its Pods" $nrt/node-1 /api/v1/nodes/node-1 "/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1%2C$unfinished"
+asked "requests its object, its Node and its Pods" $nrt/node-1 /api/v1/nodes/node-1 "$(pods_of node-1)" "$(nominated_for node-1)"
 
 # --- fit: the nodes' objects, the Nodes and the Pods
 plugin fit -f "$dir/it's a pod.yaml" -o json
@@ -96,9 +99,17 @@ check "fit: no node" test "$status" -eq 3
 plugin fit node-2 --cpus 4
 check "fit of one node" grep -q '^basis        estimated' "$dir/out"
 asked "requests its object, its Node and its Pods" $nrt/node-2 /api/v1/nodes/node-2 \
-	"/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-2%2C$unfinished"
+	"$(pods_of node-2)" "$(nominated_for node-2)"
 plugin fit node/node-2 --cpus 4
-asked "also as node/NAME" $nrt/node-2 /api/v1/nodes/node-2 "/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-2%2C$unfinished"
+asked "also as node/NAME" $nrt/node-2 /api/v1/nodes/node-2 "$(pods_of node-2)" "$(nominated_for node-2)"
+mv "$api/api/v1/pods.json" "$dir/pods.json"
+list Pod '{"metadata":{"name":"p","namespace":"x","uid":"u"},"spec":{"priority":1,"containers":[{"name":"c","resources":{"limits":{"cpu":"15","memory":"1Gi"}}}]},"status":{"nominatedNodeName":"node-2"}}' |
+	serve /api/v1/pods
+plugin fit --cpus 4 -o name
+check "fit counts nominated pods" test "$(cat "$dir/out")" = node/node-1
+plugin fit node-2 --cpus 4
+check "fit of one node does, too" test "$status" -eq 3
+mv "$dir/pods.json" "$api/api/v1/pods.json"
 plugin fit node-2 --cpus 500 --what-frees --below-priority 10
 check "fit: which pods would have to go" grep -q '^  no set of pods: ' "$dir/out"
 plugin fit -f "$dir/it's a pod.yaml" --without-pod x/p
@@ -206,7 +217,7 @@ check "unless --server names another server" grep -q '^<h1>NUMA nodes of the clu
 plugin show node-1 --kubeconfig "$dir/a b/.kube/config" --width 100
 check "show" grep -q '^node  *node-1$' "$dir/out"
 asked "show requests the node's object, the Node and its pods" $nrt/node-1 /api/v1/nodes/node-1 \
-	'/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1%2Cstatus.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed'
+	"$(pods_of node-1)" "$(nominated_for node-1)"
 "$numa" show --from "$api$nrt/node-1.json" --width 100 >"$dir/want"
 check "show prints what it prints of the file" cmp -s "$dir/want" "$dir/out"
 plugin show node-1 --objects-only --kubeconfig "$dir/a b/.kube/config"
@@ -235,7 +246,7 @@ plugin top node-2 node/node-1 -o json
 check "top of nodes" has '[.nodes[].name] == ["node-1", "node-2"]'
 plugin top node-1 -o json
 check "top of one node" test "$(names)" = "node-1 "
-asked "requests this one" $nrt/node-1 /api/v1/nodes/node-1 "/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1%2C$unfinished"
+asked "requests this one" $nrt/node-1 /api/v1/nodes/node-1 "$(pods_of node-1)" "$(nominated_for node-1)"
 written=$(date -u -d "@$(($(date +%s) - 7200))" +%Y-%m-%dT%H:%M:%SZ)
 objects "$(nrt_object node-1 2 4 | sed "s/\"name\":\"node-1\"}/\"name\":\"node-1\",\"managedFields\":[{\"manager\":\"nrtd\",\"operation\":\"Apply\",\"time\":\"$written\"}]}/")"
 plugin top -o json

@@ -53,7 +53,8 @@ plugin why --namespace=x pod/p node-1 -o json
 check "one node, which is cordoned" test "$status" -eq 3
 check "that node alone" test "$(grep -c keptAway "$dir/out")" -eq 1
 asked "its object, its Node and its Pods" $pods/p "$events?$of_the_pod" $nrt/node-1 /api/v1/nodes/node-1 \
-	"/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1%2C$unfinished"
+	"/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1%2C$unfinished" \
+	"/api/v1/pods?fieldSelector=spec.nodeName%3D%2Cstatus.nominatedNodeName%3Dnode-1%2C$unfinished"
 plugin why p -n x node/node-1 -o json
 check "also as node/NAME" test "$(grep -c keptAway "$dir/out")" -eq 1
 plugin why x/p
