@@ -72,7 +72,7 @@ static int read_nodes(struct comparison *c, struct err *err)
 
 static bool is_node_named(const struct node_facts *f, const char *word)
 {
-	return !strcmp(f->node, object_word_strip_kind(word, "node"));
+	return !strcmp(f->node, object_word_node(word));
 }
 
 /* Puts the two nodes into the order of the command line. */

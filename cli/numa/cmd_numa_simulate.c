@@ -118,7 +118,7 @@ static int read_additions(struct simulating *s, struct err *err)
 	}
 	s->changes.additions = s->additions;
 	value = s->options->value[OPT_LIKE];
-	s->changes.like = value ? object_word_strip_kind(value, "node") : NULL;
+	s->changes.like = value ? object_word_node(value) : NULL;
 	if (r == 0 && n > SIMULATED_ADDITIONS_MAX)
 		return err_set(err, -EINVAL, "--add: more than %u machines", SIMULATED_ADDITIONS_MAX);
 	if (r == 0 && n > 0 && option_set(s->options, OPT_RESTART))
@@ -140,7 +140,7 @@ static int read_simulate_flags(struct simulating *s, struct err *err)
 		return -EINVAL; /* wrong usage, also if a file of --add cannot be read */
 	s->changes.n_settings = options_all(s->options, OPT_SET, s->settings);
 	while ((value = options_next(s->options, OPT_WITHOUT_NODE, &pos)))
-		s->without[s->changes.n_without++] = object_word_strip_kind(value, "node");
+		s->without[s->changes.n_without++] = object_word_node(value);
 	s->changes.settings = s->settings;
 	s->changes.without = s->without;
 	s->changes.restart = option_set(s->options, OPT_RESTART);

@@ -84,6 +84,7 @@ static int make_why_report(struct why_query *q, struct err *err)
 	r = why_report_init(&q->report, &q->pod, err);
 	if (r < 0)
 		return r;
+	q->report.only_node = source_node(q->source);
 	r = read_pod_events(q, err);
 	if (r < 0)
 		return r;

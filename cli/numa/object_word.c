@@ -7,17 +7,29 @@
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 
-const char *object_word_strip_kind(const char *word, const char *kind)
+/* `kinds`: singular, plural and short name, as kubectl has them. */
+static const char *strip_kind(const char *word, const char *const kinds[3])
 {
-	size_t len = strlen(kind);
+	size_t len = strcspn(word, "/");
 
-	return !strncmp(word, kind, len) && word[len] == '/' ? word + len + 1 : word;
+	for (size_t i = 0; i < 3 && word[len]; i++)
+		if (strlen(kinds[i]) == len && !strncmp(word, kinds[i], len))
+			return word + len + 1;
+	return word;
+}
+
+const char *object_word_node(const char *word)
+{
+	static const char *const kinds[] = {"node", "nodes", "no"};
+
+	return strip_kind(word, kinds);
 }
 
 int object_word_split_pod(const struct options *o, const char *word, char **ret_namespace,
 	const char **ret_name, struct err *err)
 {
-	const char *name = object_word_strip_kind(word, "pod"), *slash = strchr(name, '/');
+	static const char *const kinds[] = {"pod", "pods", "po"};
+	const char *name = strip_kind(word, kinds), *slash = strchr(name, '/');
 	CLEANUP(freep) char *namespace = slash ? xstrndup(name, (size_t)(slash - name)) : NULL;
 
 	if (!*name || (slash && (slash == name || !slash[1] || strchr(slash + 1, '/'))))

@@ -6,11 +6,11 @@
 #include "cli/opts.h"
 #include "common/err.h"
 
-/* The NAME of "node/NAME" or "NAME", for the kind "node". Part of `word`. */
-const char *object_word_strip_kind(const char *word, const char *kind);
+/* The NAME of NAME, node/NAME, nodes/NAME or no/NAME. Part of `word`. */
+const char *object_word_node(const char *word);
 
 /*
- * Splits NAME, pod/NAME or NAMESPACE/NAME. *ret_namespace: a new string, or NULL if the word has none; *ret_name: part of the word. 0; -EINVAL
+ * Splits NAME, pod/NAME (pods, po) or NAMESPACE/NAME. *ret_namespace: a new string, or NULL if the word has none; *ret_name: part of the word. 0; -EINVAL
  * with one line if the word is malformed, or names another namespace than --namespace.
  */
 int object_word_split_pod(const struct options *o, const char *word, char **ret_namespace,

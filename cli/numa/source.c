@@ -60,7 +60,7 @@ int source_open(const struct options *options, size_t first_node, struct source 
 	s->reads_files = option_set(options, OPT_FROM);
 	s->nodes = xcalloc(options->n_words + 1, sizeof(*s->nodes));
 	for (size_t i = first_node; i < options->n_words; i++)
-		s->nodes[s->n_nodes++].name = object_word_strip_kind(options->words[i], "node");
+		s->nodes[s->n_nodes++].name = object_word_node(options->words[i]);
 	input_files_init(options, &s->files);
 	s->name = s->reads_files ? s->files.name : "the API server";
 	if (!s->reads_files) {
@@ -860,8 +860,10 @@ int source_pod(struct source *s, const char *word, struct doc *ret, struct err *
 	strbuf_addch(&path, '/');
 	api_path_escape(&path, name);
 	r = api_get(s->connection.client, path.text, ret, &status, err);
-	if (r == -EREMOTEIO && status == HTTP_NOT_FOUND)
-		return no_pod(pod_namespace, name, err);
+	if (r == -EREMOTEIO && status == HTTP_NOT_FOUND) {
+		r = no_pod(pod_namespace, name, err);
+		return of_word ? err_wrap(err, r, "'%.100s' is NAMESPACE/NAME", word) : r;
+	}
 	connection_explain_denial(status, err);
 	return r;
 }

@@ -302,9 +302,10 @@ static void add_rejection(const struct why_report *r, struct strbuf *out)
 	const struct node_report *n = own_node(r);
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1u << 20);
 	char word[VERDICT_WORD_MAX];
-	const char *name,
-		*violated = scheduling_constraints_violated_by_first(&r->own_constraints, r->status.node);
+	const char *name, *violated = "";
 
+	if (!r->only_node || !strcmp(r->only_node, r->status.node))
+		violated = scheduling_constraints_violated_by_first(&r->own_constraints, r->status.node);
 	strbuf_add_one_line(&line, r->status.node);
 	name = line.text;
 	if (*violated) {

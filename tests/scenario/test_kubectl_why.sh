@@ -55,6 +55,15 @@ check "that node alone" test "$(grep -c keptAway "$dir/out")" -eq 1
 asked "its object, its Node and its Pods" $pods/p "$events?$of_the_pod" $nrt/node-1 /api/v1/nodes/node-1 \
 	"/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1%2C$unfinished" \
 	"/api/v1/pods?fieldSelector=spec.nodeName%3D%2Cstatus.nominatedNodeName%3Dnode-1%2C$unfinished"
+for word in pods/p po/p; do
+	plugin why $word no/node-1 -n x -o json
+	check "$word" test "$(grep -c keptAway "$dir/out")" -eq 1
+done
+mv "$api$pods/p.json" "$dir/p.json"
+jq -c '.spec.nodeName = "node-2" | .status = {phase: "Failed", reason: "TopologyAffinityError"}' "$dir/p.json" | serve $pods/p
+plugin why p node-1 -n x
+check "a pod that another node has rejected" grep -q "verdict of node 'node-2' now: unknown, the object of the node was not read" "$dir/out"
+mv "$dir/p.json" "$api$pods/p.json"
 plugin why p -n x node/node-1 -o json
 check "also as node/NAME" test "$(grep -c keptAway "$dir/out")" -eq 1
 plugin why x/p
@@ -91,7 +100,7 @@ refuse_path $pods/p
 plugin why q -n x
 says "no such pod" 1 "no pod 'q' in namespace 'x'"
 plugin why deploy/q
-says "a word of another kind" 1 "no pod 'q' in namespace 'deploy'"
+says "a word of another kind" 1 "'deploy/q' is NAMESPACE/NAME: no pod 'q' in namespace 'deploy'"
 refuse_path $nrt 403 'noderesourcetopologies is forbidden'
 plugin why p -n x
 says "without the right to list objects" 1 "noderesourcetopologies is forbidden; $granted"
