@@ -38,6 +38,7 @@ nightly verdicts make verdicts-test VERDICTS="-drawn-verdicts 150 -seed $SEED"
 nightly tenant make tenant-test TENANT="-nodes 500 -slack 2 -seed $SEED"
 nightly descheduler make descheduler
 nightly karpenter make karpenter
+nightly workloads make workloads
 nightly dra make dra DRA="-steps 60 -seed $SEED"
 nightly demo make demo CLUSTER=1
 for name in readme rpm ansible apparmor selinux image monitoring recipes service node; do

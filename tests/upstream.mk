@@ -42,6 +42,11 @@ descheduler: all
 karpenter: all
 	@B=$(B) tests/upstream/karpenter.sh
 
+.PHONY: workloads
+##judges workloads: run Kueue, JobSet and LeaderWorkerSet beside nrtd-extender (Go)
+workloads: all
+	@B=$(B) tests/upstream/workloads.sh
+
 .PHONY: autoscaler
 ##judges autoscaler: ask Cluster Autoscaler's simulation about an unaligned pod (Go; AUTOSCALER=DIR)
 autoscaler:
