@@ -308,7 +308,7 @@ static void place_displaced(struct simulated_cluster *c, struct displaced *d, st
 }
 
 /* Marks the nodes of --without-node. */
-static int mark_gone_nodes(const struct simulated_cluster *c, const struct simulate_options *options,
+static int mark_gone_nodes(struct simulated_cluster *c, const struct simulate_options *options,
 	struct simulation *s, struct err *err)
 {
 	for (size_t i = 0; i < options->n_without; i++) {
@@ -316,7 +316,7 @@ static int mark_gone_nodes(const struct simulated_cluster *c, const struct simul
 
 		if (node == SIMULATED_NOWHERE)
 			return err_set(err, -EINVAL, "no such node: '%.60s'", options->without[i]);
-		s->nodes[node].is_gone = true;
+		s->nodes[node].is_gone = c->nodes[node].gone = true;
 	}
 	return 0;
 }
@@ -331,7 +331,7 @@ static void lose_node(struct simulated_cluster *c, struct simulation *s, size_t 
 	struct simulated_loss *loss = vec_push(&s->losses, &s->n_losses, &s->losses_size, sizeof(*loss));
 
 	loss->node = node;
-	gone[node] = true;
+	gone[node] = c->nodes[node].gone = true;
 	empty_gone_node(c, node, &displaced);
 	vec_sort(displaced.items, displaced.n_items, sizeof(*displaced.items), compare_priorities, c);
 	for (size_t i = 0; i < displaced.n_items; i++) {
@@ -346,7 +346,7 @@ static void lose_node(struct simulated_cluster *c, struct simulation *s, size_t 
 		*(size_t *)vec_push(&loss->unplaced, &loss->n_unplaced, &loss->unplaced_size,
 			sizeof(*loss->unplaced)) = pod;
 	}
-	gone[node] = false;
+	gone[node] = c->nodes[node].gone = false;
 }
 
 void simulate_losses(struct simulated_cluster *c, struct simulation *s)

@@ -80,6 +80,7 @@ struct simulated_node {
 	struct node_admission *admission; /* of `state`; NULL = not made */
 	bool admission_kept;              /* counts in simulated_cluster.admission_cpus */
 	enum simulated_obstacle obstacle;
+	bool gone; /* assumed to be no node of the cluster */
 };
 
 /* A reservation of a node that no pod of the node uses. */
@@ -227,7 +228,8 @@ char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod);
 
 /*
  * Completes initialized constraints with the nodes and with the current placement of all pods, and finishes them. Nodes that are
- * excluded (one flag per node; NULL = none) do not exist. Returns whether the constraints depend on other pods.
+ * excluded (one flag per node; NULL = none) do not exist, and gone nodes are no domains of rules. Returns whether the constraints depend on other
+ * pods.
  */
 bool simulated_evaluate(struct simulated_cluster *c, struct scheduling_constraints *sc, const bool *excluded);
 

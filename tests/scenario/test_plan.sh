@@ -254,6 +254,11 @@ run "with another machine all is well" 0 "[n['noPlace'] for n in d['losses']] ==
 check "text: no row of a node whose pods find places" sh -c "! grep -q '^LOST NODE' '$dir/out'"
 run "on what is left of the cluster" 3 "[n['node'] for n in d['losses']] == ['b']" simulate --without-each --without-node node/a
 
+objects "$owned" | sed 's/"priority":1000/"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"n","whenUnsatisfiable":"DoNotSchedule","labelSelector":{}}],&/' >"$dir/objects.json"
+run "a lost node is no domain of topology spread" 3 "[n['moved'] for n in d['losses']] == [1, 0]" simulate --without-each
+run "nor is one of --without-node" 3 "[p['what'] for p in d['pods'] if p['pod'] == 'two'] == ['moved']" simulate --without-node a
+objects "$owned" >"$dir/objects.json"
+
 sed 's/;kubelet=[0-9]*//' "$dir/exact.yaml" >"$dir/nrt.yaml"
 run "an unknown release" 1 "{p['reason'] for p in d['pods']} == {\"the kubelet's release is not known; its Node's status has the release\"}" simulate --restart
 sed -i 's/"status":{"allocatable"/"status":{"nodeInfo":{"kubeletVersion":"v1.36.2"},"allocatable"/g' "$dir/objects.json"
