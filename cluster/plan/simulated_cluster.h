@@ -228,8 +228,7 @@ char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod);
 
 /*
  * Completes initialized constraints with the nodes and with the current placement of all pods, and finishes them. Nodes that are
- * excluded (one flag per node; NULL = none) do not exist, and gone nodes are no domains of rules. Returns whether the constraints depend on other
- * pods.
+ * excluded (one flag per node) do not exist; NULL = gone nodes are no domains of rules. Returns whether the constraints depend on other pods.
  */
 bool simulated_evaluate(struct simulated_cluster *c, struct scheduling_constraints *sc, const bool *excluded);
 

@@ -101,11 +101,11 @@ static void add_simulated_pod(
 bool simulated_evaluate(struct simulated_cluster *c, struct scheduling_constraints *sc, const bool *excluded)
 {
 	/* Constraints without rules are not evaluated again when a node is gone, or no longer. */
-	bool has_rules = sc->rules.n_items > 0, depends_on_pods;
+	bool omits_gone = !excluded && sc->rules.n_items > 0, depends_on_pods;
 
 	for (size_t i = 0; i < c->n_nodes; i++)
 		if (c->nodes[i].info->has_node && !(excluded && excluded[i]) &&
-			!(has_rules && c->nodes[i].gone))
+			!(omits_gone && c->nodes[i].gone))
 			scheduling_constraints_add(sc, OBJECT_NODE, &c->nodes[i].node);
 	sc->pods_known = true; /* even if no pod is on a node, or none can matter */
 	for (size_t i = 0; i < c->n_pods && (sc->rules.n_items > 0 || c->n_anti_affinity > 0); i++)
