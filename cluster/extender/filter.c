@@ -155,7 +155,8 @@ static bool is_excluded(const struct search *s, const struct node_info *node)
 	if (!s->object || !node->has_node)
 		return false;
 	violation = scheduling_constraints_of_node(s->object, &node->constraints, false);
-	return *violation || !verdict_has_amounts(node, s->answer->class);
+	return *violation || !verdict_has_amounts(node, s->answer->class) ||
+	       verdict_lacks(s->verdicts->cluster, s->answer->class, node);
 }
 
 /* Whether the candidate, which may be bounded, is better than the last of the best nodes, or there are fewer than the limit. */

@@ -27,7 +27,7 @@ static int judge_item(struct verdicts *verdicts, const struct pod_class *class,
 	*ret = class->aligned ? KUBELET_UNKNOWN : KUBELET_ADMITS;
 	if (!node || !class->aligned)
 		return 0;
-	if (is_reserved(node) || verdict_lacks(verdicts->cluster, class, node)) {
+	if (is_reserved(node)) {
 		*ret = KUBELET_REJECTS;
 		return 0;
 	}

@@ -185,18 +185,15 @@ static void add_release(const struct settings *settings, struct verdict *v)
 }
 
 /* The reason for the answer in *ret if the node's state does not matter; else NULL. */
-static char *judge_without_state(const struct cluster *cluster, const struct node_info *node,
-	const struct pod_class *class, enum kubelet_answer *ret)
+static char *judge_without_state(
+	const struct node_info *node, const struct pod_class *class, enum kubelet_answer *ret)
 {
 	const struct node_rejection *rejection = find_rejection(node, class);
-	const char *lacks = verdict_lacks(cluster, class, node);
 
-	*ret = rejection || lacks ? KUBELET_REJECTS : KUBELET_UNKNOWN;
+	*ret = rejection ? KUBELET_REJECTS : KUBELET_UNKNOWN;
 	if (rejection)
 		return xasprintf("the kubelet has recently rejected a pod with the same requests: %s",
 			rejection->reason);
-	if (lacks)
-		return xasprintf("insufficient %s", lacks);
 	if (class->too_large)
 		return xstrdup(POD_CLASS_TOO_LARGE);
 	if (project_node_possible(node))
@@ -213,7 +210,7 @@ static bool judge_node(struct verdicts *verdicts, const struct node_info *node, 
 	struct projected_node *o;
 
 	v->basis = node->has_object ? node->object.basis : CLUSTER_UNKNOWN;
-	v->reason = judge_without_state(verdicts->cluster, node, class, &v->answer);
+	v->reason = judge_without_state(node, class, &v->answer);
 	if (v->reason)
 		return true;
 	o = project_node(&verdicts->projections, node);
@@ -255,7 +252,6 @@ static void class_verdicts_release(struct class_verdicts *c)
 {
 	clear_verdicts(c);
 	free(c->items);
-	free(c->known);
 	*c = (struct class_verdicts){0};
 }
 
@@ -291,28 +287,7 @@ static struct class_verdicts *add_class(struct verdicts *verdicts, const struct 
 			found = &verdicts->classes[i];
 	class_verdicts_release(found);
 	found->class_number = class->number;
-	found->known = xcalloc(class->wanted.n_items + 1, sizeof(*found->known));
 	return found;
-}
-
-/* Discards the class's verdicts if the first node has got a resource of the class, or the last node has lost one: verdict_lacks() depends
- * on all nodes. */
-static void update_known(
-	const struct known_resources *known, const struct pod_class *class, struct class_verdicts *c)
-{
-	bool changed = false;
-
-	if (c->known_version == known->version)
-		return;
-	for (size_t i = 0; i < class->wanted.n_items; i++) {
-		bool has = known_resources_has(known, class->wanted.items[i].name);
-
-		changed = changed || has != c->known[i];
-		c->known[i] = has;
-	}
-	if (changed)
-		clear_verdicts(c);
-	c->known_version = known->version;
 }
 
 /* Finds or adds the verdicts on the class, with an item for every node slot. */
@@ -324,7 +299,6 @@ static struct class_verdicts *verdicts_on_class(struct verdicts *verdicts, const
 	if (!c)
 		c = add_class(verdicts, class);
 	c->last_lookup = ++verdicts->n_lookups;
-	update_known(&cluster->classes.known, class, c);
 	vec_grow(&c->items, &c->items_size, cluster->n_nodes, sizeof(*c->items));
 	verdicts->last = c;
 	return c;
@@ -512,15 +486,12 @@ static void project_without_pods(const struct node_state *state, struct projecte
 	projected_state_finish(ret);
 }
 
-bool verdict_rejects_always(
-	const struct cluster *cluster, const struct node_info *node, const struct pod_class *class)
+bool verdict_rejects_always(const struct node_info *node, const struct pod_class *class)
 {
 	CLEANUP(projected_state_release) struct projected_state projected = {0};
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct kubelet_verdict kubelet;
 
-	if (verdict_lacks(cluster, class, node))
-		return true;
 	if (!node->has_object || node->object.basis != CLUSTER_EXACT)
 		return false;
 	project_without_pods(&node->object.state, &projected);
@@ -547,7 +518,7 @@ bool verdict_is_unresolvable(struct verdicts *verdicts, const struct node_info *
 	++*n_tested;
 	if (*n_tested > UNRESOLVABLE_MAX || !work_limit_goes_on(work))
 		return false;
-	v->unresolvable = verdict_rejects_always(verdicts->cluster, node, class);
+	v->unresolvable = verdict_rejects_always(node, class);
 	v->unresolvable_known = work->advanced = true;
 	return v->unresolvable;
 }

@@ -39,8 +39,6 @@ struct class_verdicts {
 	uint64_t last_lookup;  /* verdicts.n_lookups at the last look-up */
 	struct verdict *items; /* by node slot */
 	size_t items_size;
-	bool *known; /* per item of pod_class.wanted: some node has the resource, as of `known_version` */
-	uint64_t known_version; /* of struct known_resources */
 };
 
 #define VERDICTS_CLASSES 64u /* pod classes with verdicts: up to 1 MB each for 5000 nodes with reasons */
@@ -104,7 +102,8 @@ void verdict_score(struct distances_kept *distances, const struct node_admission
 bool verdict_is_better(
 	const struct verdict *x, const char *x_node, const struct verdict *y, const char *y_node);
 
-/* pod_class_lacks() of the node; NULL without a Node object. */
+/* pod_class_lacks() of the node; NULL without a Node object. Only of a node that kube-scheduler has not checked: it excludes such a node, unless
+ * a DRA driver serves the resource there, which this process does not know. */
 const char *verdict_lacks(
 	const struct cluster *cluster, const struct pod_class *class, const struct node_info *node);
 
@@ -122,12 +121,10 @@ int verdict_without(struct verdicts *verdicts, const struct pod_class *class, co
 /* ---- unresolvable nodes: preemption cannot help, because the kubelet rejects the pod even without other pods */
 
 /*
- * Whether the node's kubelet rejects the pod class whichever pods are evicted: the pod is larger than the node, no combination of
- * NUMA nodes satisfies the request, or the node does not have a resource. False if this is not certain: the verdict is
- * an estimate, or the kubelet rejects only a later container, whose result may depend on the placement of earlier containers.
+ * Whether the node's kubelet rejects the pod class whichever pods are evicted: the pod is larger than the node, or no combination of
+ * NUMA nodes satisfies the request. False if this is not certain: the verdict is an estimate, or the kubelet rejects only a later container, whose result may depend on the placement of earlier containers.
  */
-bool verdict_rejects_always(
-	const struct cluster *cluster, const struct node_info *node, const struct pod_class *class);
+bool verdict_rejects_always(const struct node_info *node, const struct pod_class *class);
 
 /* Maximum number of nodes tested per request. Later requests test the remaining nodes. */
 #define UNRESOLVABLE_MAX 256u
