@@ -72,11 +72,59 @@ static void exclude_by_priority(struct victim_pod *p, const struct pod_info *pod
 		ret->n_unknown_priority++;
 }
 
+static const char *uid_of(const struct pod_info *pod)
+{
+	return pod->mirror ? pod->static_uid : pod->uid;
+}
+
+/* Sets what is known of the victim, which has just been added. `pod`: NULL = there is no Pod object. */
+static void init_victim(const struct options *options, const struct pod_info *pod, struct victim_pod *p,
+	struct victim_priority *priority)
+{
+	if (pod)
+		p->requests = &pod->class->wanted;
+	if (pod && pod->mirror) /* nobody can evict a static pod */
+		p->may_leave = false;
+	else if (option_set(options, OPT_BELOW_PRIORITY))
+		exclude_by_priority(p, pod, priority);
+}
+
+/* The pods that hold something exclusively, and with `node` those that only request resources. */
+static void add_victims(const struct options *options, const struct node_info *node,
+	const struct node_state *state, struct victim_pods *pods, struct victim_priority *priority)
+{
+	size_t n_pods = 0;
+
+	for (size_t i = 0; i < state->allocations.n_items; i++) {
+		const struct allocation *item = &state->allocations.items[i];
+		const struct pod_info *owner = node ? named_pods_find(node, item) : NULL;
+		struct victim_pod *p =
+			owner ? victim_pods_add_item(pods, i, owner->namespace, owner->name, uid_of(owner))
+			      : victim_pods_add_item(pods, i, item->namespace, item->pod, item->pod_uid);
+
+		if (pods->n_items > n_pods) /* the pod's first item */
+			init_victim(options, owner, p, priority);
+		n_pods = pods->n_items;
+	}
+	for (size_t i = 0; pods->by_requests && i < node->n_pods; i++) {
+		const struct pod_info *pod = node->pods[i];
+		struct victim_pod *p;
+
+		if (pod->is_reservation)
+			continue;
+		p = victim_pods_add(pods, pod->namespace, pod->name, uid_of(pod));
+		if (pods->n_items > n_pods)
+			init_victim(options, pod, p, priority);
+		n_pods = pods->n_items;
+	}
+}
+
 void fit_flags_add_victims(const struct options *options, const struct node_info *node,
 	const struct resource_list *requestable, const struct node_state *state,
 	const struct pod_request *pod, struct node_report *n)
 {
-	CLEANUP(victim_pods_release) struct victim_pods pods = {.requestable = requestable};
+	CLEANUP(victim_pods_release)
+	struct victim_pods pods = {.requestable = requestable, .by_requests = node && requestable};
 	const char *below = options->value[OPT_BELOW_PRIORITY];
 
 	if (!option_set(options, OPT_WHAT_FREES))
@@ -85,22 +133,7 @@ void fit_flags_add_victims(const struct options *options, const struct node_info
 		n->priority.asked = true;
 		n->priority.below = (int32_t)strtol(below, NULL, 10);
 	}
-	for (size_t i = 0; i < state->allocations.n_items; i++) {
-		const struct allocation *item = &state->allocations.items[i];
-		const struct pod_info *owner = node ? named_pods_find(node, item) : NULL;
-		size_t n_pods = pods.n_items;
-		struct victim_pod *p;
-
-		if (owner) {
-			p = victim_pods_add_item(&pods, i, owner->namespace, owner->name,
-				owner->mirror ? owner->static_uid : owner->uid);
-			p->requests = &owner->class->wanted;
-		} else {
-			p = victim_pods_add_item(&pods, i, item->namespace, item->pod, item->pod_uid);
-		}
-		if (below && pods.n_items > n_pods) /* the pod's first item */
-			exclude_by_priority(p, owner, &n->priority);
-	}
+	add_victims(options, node, state, &pods, &n->priority);
 	node_report_add_victims(state, pod, &pods, n);
 }
 

@@ -279,7 +279,9 @@ static void add_victim(const struct victim *p, struct strbuf *out)
 		strbuf_addstr(out, *p->namespace ? "/" : "");
 	}
 	strbuf_add_one_line(out, *p->name ? p->name : p->uid);
-	strbuf_addf(out, ", %zu CPU%s\n", p->cpus, p->cpus == 1 ? "" : "s");
+	if (p->cpus > 0)
+		strbuf_addf(out, ", %zu CPU%s", p->cpus, p->cpus == 1 ? "" : "s");
+	strbuf_addch(out, '\n');
 }
 
 /* Pods that --below-priority excludes from the victims. */
@@ -294,8 +296,9 @@ static void add_no_set(const struct victims *v, bool some_kept, struct strbuf *o
 {
 	if (v->movable > 0)
 		strbuf_addf(out,
-			"  no set of pods: even without all %zu pods that hold requested resources%s, the pod does not fit\n",
-			v->movable, some_kept ? " and may be evicted" : "");
+			"  no set of pods: even without the %zu pod%s that hold%s requested resources%s, the pod does not fit\n",
+			v->movable, v->movable == 1 ? "" : "s", v->movable == 1 ? "s" : "",
+			some_kept ? " and may be evicted" : "");
 	else
 		strbuf_addf(out, "  no set of pods: no pod%s is known to hold requested resources\n",
 			some_kept ? " that may be evicted" : "");

@@ -435,7 +435,7 @@ static void add_candidate(const struct node_state *state, const struct victim_po
 			print_item(&state->allocations.items[i], &kind);
 		}
 	print_cpus(&kind, &state->machine, cpus);
-	for (size_t i = 0; pods->by_requests && i < p->requests->n_items; i++)
+	for (size_t i = 0; pods->by_requests && p->requests && i < p->requests->n_items; i++)
 		strbuf_addf(&kind, ";%s %lld", p->requests->items[i].name,
 			(long long)(p->requests->items[i].quantity.nano / 1000000));
 	*c = (struct victim_candidate){.pod = pod, .cpus = cpuset_size(cpus)};
@@ -457,8 +457,8 @@ void victim_pods_release(struct victim_pods *pods)
 	*pods = (struct victim_pods){0};
 }
 
-struct victim_pod *victim_pods_add_item(
-	struct victim_pods *pods, size_t item, const char *namespace, const char *name, const char *uid)
+struct victim_pod *victim_pods_add(
+	struct victim_pods *pods, const char *namespace, const char *name, const char *uid)
 {
 	const struct victim_pod named = {
 		.namespace = namespace, .name = name, .uid = uid, .may_leave = *name || *uid};
@@ -469,9 +469,17 @@ struct victim_pod *victim_pods_add_item(
 	if (i == pods->n_items)
 		*(struct victim_pod *)vec_push(
 			&pods->items, &pods->n_items, &pods->items_size, sizeof(*pods->items)) = named;
-	vec_grow(&pods->owners, &pods->owners_size, item + 1, sizeof(*pods->owners));
-	pods->owners[item] = i;
 	return &pods->items[i];
+}
+
+struct victim_pod *victim_pods_add_item(
+	struct victim_pods *pods, size_t item, const char *namespace, const char *name, const char *uid)
+{
+	struct victim_pod *owner = victim_pods_add(pods, namespace, name, uid);
+
+	vec_grow(&pods->owners, &pods->owners_size, item + 1, sizeof(*pods->owners));
+	pods->owners[item] = (size_t)(owner - pods->items);
+	return owner;
 }
 
 /* Sets held->candidates: the candidate that holds the item, by its position in held->ret. */

@@ -25,15 +25,17 @@ struct victim_pods {
 	size_t owners_size;
 	/* What can still be requested of the whole node, to which the requests of pods that leave are added; borrowed. NULL = unknown. */
 	const struct resource_list *requestable;
-	bool by_requests; /* pods are candidates also if they free only what they request: requires `requestable` and `requests` */
+	bool by_requests; /* pods are candidates also if they free only what they request: requires `requestable` */
 };
 
 void victim_pods_release(struct victim_pods *pods);
 
-/*
- * Sets the owner of an item, which is the pod of these names, and returns the pod: a new one unless an earlier item has the same
- * names. The pod may leave if a name or the UID is known. Items are added in ascending order; the result is valid until the next call.
- */
+/* Adds a pod, unless there is one of these names, and returns it. A new pod may leave if a name or the UID is known. The result is valid until the
+ * next call. */
+struct victim_pod *victim_pods_add(
+	struct victim_pods *pods, const char *namespace, const char *name, const char *uid);
+
+/* As victim_pods_add(), and sets the pod as the owner of an item. Items are added in ascending order. */
 struct victim_pod *victim_pods_add_item(
 	struct victim_pods *pods, size_t item, const char *namespace, const char *name, const char *uid);
 

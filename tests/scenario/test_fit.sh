@@ -89,7 +89,7 @@ b=fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd
 fit "who would have to go" 3 "UID $a, 9 CPUs" --cpus 11 --what-frees
 fit "one pod is enough" 3 "would fit without 1 pod:" --cpus 16 --what-frees
 fit "both of them" 3 "would fit without 2 pods:" --cpus 25 --what-frees
-fit "nobody, the node is too small" 3 "no set of pods: even without all 2 pods that hold requested resources, the pod does not fit" \
+fit "nobody, the node is too small" 3 "no set of pods: even without the 2 pods that hold requested resources, the pod does not fit" \
 	--cpus 40 --what-frees
 fit "nobody holds memory" 3 "no set of pods: no pod is known to hold requested resources" --memory 1Ti --what-frees
 
@@ -136,11 +136,13 @@ sed '/kind: Node/d' "$dir/held.yaml" >"$dir/pods-only.yaml"
 fit "the pod by its name" 3 "    default/a, 9 CPUs" --cpus 11 --what-frees --pods "$dir/held.yaml" --node-name w10
 fit "only a pod below a priority" 3 "    default/b, 9 CPUs" --cpus 11 --what-frees --pods "$dir/held.yaml" \
 	--node-name w10 --below-priority 100
+sed "s,uid: $a},uid: m\, annotations: {kubernetes.io/config.mirror: $a}}," "$dir/held.yaml" >"$dir/static.yaml"
+fit "no static pod" 3 "    default/b, 9 CPUs" --cpus 11 --what-frees --pods "$dir/static.yaml" --node-name w10
 fit "and who stays" 3 "  1 pod is kept: priority 100 or more" --cpus 11 --what-frees --pods "$dir/held.yaml" \
 	--node-name w10 --below-priority 100
 fit "nobody is below" 3 "  no set of pods: no pod that may be evicted is known to hold requested resources" --cpus 11 --what-frees \
 	--pods "$dir/held.yaml" --node-name w10 --below-priority 0
-fit "too few are below" 3 "  no set of pods: even without all 1 pods that hold requested resources and may be evicted, the pod does not fit" \
+fit "too few are below" 3 "  no set of pods: even without the 2 pods that hold requested resources and may be evicted, the pod does not fit" \
 	--cpus 25 --what-frees --pods "$dir/held.yaml" --node-name w10 --below-priority 100
 fit "everybody is below" 3 "would fit without 2 pods:" --cpus 25 --what-frees --pods "$dir/held.yaml" \
 	--node-name w10 --below-priority 101
@@ -317,7 +319,7 @@ cluster "who would have to go" 3 "    UID #" w10 --from "$dir/w10.yaml" --cpus 1
 cluster "by name" 3 "    default/a, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 11 --what-frees
 # 31 CPUs less 9.5, 9 and 3 are 9.5: with a 19, with b 18.5
 cluster "what a pod asks of the shared pool comes free with it" 3 "    default/a, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 19 --policy none --what-frees
-cluster "pods of the shared pool are not to move" 3 "no set of pods: even without all 2 pods that hold requested resources, the pod does not fit" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 29 --policy none --what-frees
+cluster "pods of the shared pool may have to go" 3 "    default/shared" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 29 --policy none --what-frees
 cluster "only a pod below a priority" 3 "    default/b, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 11 --what-frees --below-priority 100
 cluster "priorities need no Nodes" 3 "    default/b, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/pods-only.yaml" --cpus 11 --what-frees --below-priority 100
 cluster "an object has no priorities" 3 "  2 pods are kept: priority unknown" w10 --from "$dir/w10.yaml" --cpus 11 --what-frees --below-priority 100
