@@ -152,6 +152,14 @@ static void note_field(struct kubelet_config *config, const struct doc *field, c
 	config->unknown_field_from = xstrdup(from);
 }
 
+/* No thresholds: a map, because the value of a setting that nothing sets is the default. */
+static int set_no_eviction(struct kubelet_config *config, const char *from, struct err *err)
+{
+	CLEANUP(doc_release) struct doc none = {.kind = DOC_MAP};
+
+	return replace_value(config, SETTING_EVICTION_HARD, &none, from, err);
+}
+
 /* A null removes a value in a drop-in; in the configuration file, null is as if the field were not there. */
 static int merge_fields(struct kubelet_config *config, const struct doc *fields, bool drop_in,
 	const char *from, struct err *err)
@@ -167,6 +175,8 @@ static int merge_fields(struct kubelet_config *config, const struct doc *fields,
 		if (value->kind == DOC_NULL) {
 			doc_release(&config->values[what]);
 			freep(&config->from[what]);
+			if (what == SETTING_EVICTION_HARD)
+				r = set_no_eviction(config, from, err);
 		} else if (drop_in && value->kind == DOC_MAP && config->values[what].kind == DOC_MAP)
 			r = merge_maps(config, what, value, from, err);
 		else
@@ -179,8 +189,8 @@ static int merge_fields(struct kubelet_config *config, const struct doc *fields,
 
 /*
  * Add the kubelet's default thresholds: all of them if no evictionHard is given; otherwise, with `merge`
- * (mergeDefaultEvictionSettings), those that evictionHard does not set. The kubelet does this between its
- * configuration file and the drop-ins.
+ * (mergeDefaultEvictionSettings), those that evictionHard does not set. The kubelet does this after reading its
+ * configuration file, and not without one (cmd/kubelet/app/server.go, loadConfigFile).
  */
 static int add_default_eviction(struct kubelet_config *config, bool merge, struct err *err)
 {
@@ -195,9 +205,9 @@ static int add_default_eviction(struct kubelet_config *config, bool merge, struc
 	return replace_value(config, SETTING_EVICTION_HARD, &thresholds, SETTINGS_KUBELET_DEFAULT, err);
 }
 
-int kubelet_config_default_eviction(struct kubelet_config *config, struct err *err)
+int kubelet_config_without_file(struct kubelet_config *config, struct err *err)
 {
-	return add_default_eviction(config, false, err);
+	return set_no_eviction(config, SETTINGS_KUBELET_DEFAULT, err);
 }
 
 int kubelet_config_overlay(struct kubelet_config *config, struct kubelet_config *flags, struct err *err)

@@ -48,8 +48,8 @@ int kubelet_config_read(const char *root, const char *path, struct kubelet_confi
 int kubelet_config_read_dropins(const char *root, const char *dir, struct kubelet_config *config,
 	struct strv *files, struct err *err);
 
-/* Set the kubelet's default eviction thresholds, if there is no configuration file. 0 or -EINVAL. */
-int kubelet_config_default_eviction(struct kubelet_config *config, struct err *err);
+/* Set what differs without a configuration file: the kubelet has no hard eviction thresholds then. 0 or -EINVAL. */
+int kubelet_config_without_file(struct kubelet_config *config, struct err *err);
 
 /* ---- flags */
 

@@ -66,7 +66,7 @@ static int merge_settings_sources(struct settings_finding *f, const char *root, 
 	const char *config_dir, struct kubelet_args *args, struct err *err)
 {
 	int r = config ? kubelet_config_read(root, config, &f->config, err)
-		       : kubelet_config_default_eviction(&f->config, err);
+		       : kubelet_config_without_file(&f->config, err);
 
 	if (r < 0)
 		return r;

@@ -359,21 +359,42 @@ static void drop_ins_merge_as_the_kubelet_merges(void **state)
 		"[/kubelet/config.yaml, /kubelet/kubelet.conf.d/00-first.conf]\n");
 }
 
-/* evictionHard's defaults are put in before the drop-ins are merged, so a drop-in only adds to them. */
-static void drop_ins_keep_default_thresholds(void **state)
+/* evictionHard's defaults are set after the configuration file is read, and only then, so a drop-in adds to them or removes them. */
+static void drop_ins_change_default_thresholds(void **state)
 {
-	static const char drop_in[] = HEAD "evictionHard: {nodefs.available: 5%}\n";
-	CLEANUP(kubelet_config_release) struct kubelet_config config = {0};
-	CLEANUP(settings_release) struct settings s;
-	CLEANUP(freep) char *line = NULL;
+	static const struct {
+		bool has_file;
+		const char *drop_in, *want;
+	} cases[] = {
+		{true, HEAD "evictionHard: {nodefs.available: 5%}\n",
+			"evictionHard=memory.available=100Mi [kubelet default, d]"},
+		{true, HEAD "evictionHard: null\n", "evictionHard=memory.available=0 [d]"},
+		{false, HEAD, "evictionHard=memory.available=0 [kubelet default]"},
+		{false, HEAD "evictionHard: {nodefs.available: 5%}\n",
+			"evictionHard=memory.available=0 [kubelet default, d]"},
+		{false, HEAD "evictionHard: {memory.available: 5%}\n",
+			"evictionHard=memory.available=5% [kubelet default, d]"},
+	};
 
 	(void)state;
-	settings_init(&s);
-	assert_int_equal(kubelet_config_parse(HEAD, strlen(HEAD), false, "f", &config, NULL), 0);
-	assert_int_equal(kubelet_config_parse(drop_in, strlen(drop_in), true, "d", &config, NULL), 0);
-	assert_int_equal(settings_convert(&config, true, &s, NULL, NULL), 0);
-	line = test_setting_line(&s, SETTING_EVICTION_HARD);
-	test_assert_text("evictionHard", line, "evictionHard=memory.available=100Mi [kubelet default, d]");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(kubelet_config_release) struct kubelet_config config = {0};
+		CLEANUP(settings_release) struct settings s;
+		CLEANUP(freep) char *line = NULL;
+
+		settings_init(&s);
+		if (cases[i].has_file)
+			assert_int_equal(
+				kubelet_config_parse(HEAD, strlen(HEAD), false, "f", &config, NULL), 0);
+		else
+			assert_int_equal(kubelet_config_without_file(&config, NULL), 0);
+		assert_int_equal(kubelet_config_parse(cases[i].drop_in, strlen(cases[i].drop_in), true, "d",
+					 &config, NULL),
+			0);
+		assert_int_equal(settings_convert(&config, true, &s, NULL, NULL), 0);
+		line = test_setting_line(&s, SETTING_EVICTION_HARD);
+		test_assert_text("evictionHard", line, cases[i].want);
+	}
 }
 
 static void bad_drop_ins_are_named(void **state)
@@ -545,7 +566,7 @@ int main(void)
 		cmocka_unit_test(what_only_the_kubelet_refuses_is_kept),
 		cmocka_unit_test(maps_have_a_limit),
 		cmocka_unit_test(drop_ins_merge_as_the_kubelet_merges),
-		cmocka_unit_test(drop_ins_keep_default_thresholds),
+		cmocka_unit_test(drop_ins_change_default_thresholds),
 		cmocka_unit_test(bad_drop_ins_are_named),
 		cmocka_unit_test(drop_ins_have_no_key_twice),
 		cmocka_unit_test(drop_ins_below_a_relative_root_are_read),
