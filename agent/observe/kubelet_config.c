@@ -5,6 +5,7 @@
 #include <fts.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "agent/observe/fs_root.h"
 #include "agent/observe/release_names.h"
@@ -24,6 +25,7 @@ void kubelet_config_release(struct kubelet_config *config)
 	for (size_t i = 0; i < SETTING_COUNT; i++) {
 		doc_release(&config->values[i]);
 		free(config->from[i]);
+		free(config->spelled[i]);
 	}
 	free(config->unknown_field);
 	free(config->unknown_field_from);
@@ -160,6 +162,35 @@ static int set_no_eviction(struct kubelet_config *config, const char *from, stru
 	return replace_value(config, SETTING_EVICTION_HARD, &none, from, err);
 }
 
+/* A drop-in's field for the setting: the kubelet ignores case there, and of several spellings the one that sorts last counts (encoding/json, after
+ * the merge has sorted the fields). */
+static const struct doc *find_in_drop_in(
+	const struct kubelet_config *config, const struct doc *fields, enum setting what)
+{
+	const char *name = settings_table[what].name;
+	const struct doc *found = NULL;
+
+	DOC_FOREACH (field, fields)
+		if (!strcasecmp(field->key, name) && (!found || strcmp(field->key, found->key) > 0))
+			found = field;
+	if (found && config->values[what].kind != DOC_NULL &&
+		strcmp(found->key, config->spelled[what] ? config->spelled[what] : name) < 0)
+		return NULL;
+	return found;
+}
+
+/* Spells the fields of reservedMemory of a drop-in, whose case the kubelet ignores. */
+static void spell_reservations(struct doc *list)
+{
+	static const char *const names[] = {"numaNode", "limits"};
+
+	DOC_FOREACH_ITEM (item, list)
+		DOC_FOREACH (field, item)
+			for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+				if (!strcasecmp(field->key, names[i]))
+					memcpy(field->key, names[i], strlen(names[i]));
+}
+
 /* A null removes a value in a drop-in; in the configuration file, null is as if the field were not there. */
 static int merge_fields(struct kubelet_config *config, const struct doc *fields, bool drop_in,
 	const char *from, struct err *err)
@@ -167,7 +198,8 @@ static int merge_fields(struct kubelet_config *config, const struct doc *fields,
 	DOC_FOREACH (field, fields)
 		note_field(config, field, from);
 	for (enum setting what = 0; what < SETTING_COUNT; what++) {
-		const struct doc *value = doc_get(fields, settings_table[what].name);
+		const struct doc *value = drop_in ? find_in_drop_in(config, fields, what)
+						  : doc_get(fields, settings_table[what].name);
 		int r = 0;
 
 		if (!value || (value->kind == DOC_NULL && !drop_in))
@@ -181,8 +213,11 @@ static int merge_fields(struct kubelet_config *config, const struct doc *fields,
 			r = merge_maps(config, what, value, from, err);
 		else
 			r = replace_value(config, what, value, from, err);
+		if (drop_in && what == SETTING_RESERVED_MEMORY)
+			spell_reservations(&config->values[what]);
 		if (r < 0)
 			return err_wrap(err, r, "%s: %s", from, settings_table[what].name);
+		text_set(&config->spelled[what], value->key);
 	}
 	return 0;
 }
@@ -443,18 +478,34 @@ static int visit_entry(const FTSENT *entry, size_t dir_len, const char *root, co
 	}
 }
 
+/* filepath.WalkDir does not follow a symbolic link in the last component, unless a slash follows: the kubelet then reads no drop-in. */
+static int resolve_drop_ins(const char *root, const char *dir, struct strbuf *path)
+{
+	const char *name = strrchr(dir, '/');
+	CLEANUP(freep) char *parent = NULL;
+	int r;
+
+	if (!name || !name[1])
+		return fs_resolve(root, dir, path);
+	parent = xstrndup(dir, name == dir ? 1 : (size_t)(name - dir));
+	r = fs_resolve(root, parent, path);
+	if (r == 0)
+		strbuf_addf(path, "%s%s", text_ends_with(path->text, "/") ? "" : "/", name + 1);
+	return r < 0 ? r : strbuf_error(path);
+}
+
 int kubelet_config_read_dropins(
 	const char *root, const char *dir, struct kubelet_config *config, struct strv *files, struct err *err)
 {
 	CLEANUP(fts_closep) FTS *fts = NULL;
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(2 * PATH_MAX);
 	char *paths[2] = {NULL, NULL};
-	int r = fs_resolve(root, dir, &path);
+	int r = resolve_drop_ins(root, dir, &path);
 
 	if (r < 0)
 		return err_set(err, r, "cannot read '%s%s': %s", root, dir, strerror(-r));
 	paths[0] = path.text;
-	fts = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, compare_names);
+	fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, compare_names);
 	if (!fts)
 		return err_set(err, -errno, "cannot read '%s': %s", path.text, strerror(errno));
 	for (;;) {

@@ -17,6 +17,7 @@
 struct kubelet_config {
 	struct doc values[SETTING_COUNT]; /* shaped as KubeletConfiguration's field; DOC_NULL = not given */
 	char *from[SETTING_COUNT];        /* NULL = not given */
+	char *spelled[SETTING_COUNT];     /* the field's name as written; NULL = not given */
 	struct strv fields;               /* the names of all fields */
 	char *unknown_field;              /* the first field that no kubelet is known to have, or NULL */
 	char *unknown_field_from;
@@ -41,7 +42,7 @@ int kubelet_config_read(const char *root, const char *path, struct kubelet_confi
 
 /*
  * Merge the drop-ins of the directory root + dir: the files whose names end in ".conf", sub-directories
- * included, in lexical order, as filepath.WalkDir walks them. A bad file is an error, as for the kubelet,
+ * included, in lexical order, as filepath.WalkDir walks them; none if `dir` is a symbolic link without a slash at its end. A bad file is an error, as for the kubelet,
  * and so is a directory that cannot be read. `files` gets the paths below `root` of the files and of the
  * directories: a directory's time shows that a file came or went. 0 or -errno.
  */

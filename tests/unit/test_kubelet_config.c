@@ -397,6 +397,69 @@ static void drop_ins_change_default_thresholds(void **state)
 	}
 }
 
+/* The kubelet ignores the case of fields in drop-ins; of several spellings the one that sorts last counts. */
+static void drop_ins_are_read_without_case(void **state)
+{
+	static const struct {
+		const char *drop_ins[2];
+		enum setting what;
+		const char *want;
+	} cases[] = {
+		{{HEAD "reservedSystemCpus: 0-3\n"}, SETTING_RESERVED_SYSTEM_CPUS,
+			"reservedSystemCPUs=0-3 [d]"},
+		{{HEAD "ReservedSystemCPUs: 0-3\n"}, SETTING_RESERVED_SYSTEM_CPUS,
+			"reservedSystemCPUs=0 [f]"},
+		{{HEAD "reservedSystemCpus: 0-3\n", HEAD "reservedSystemCPUs: 0-7\n"},
+			SETTING_RESERVED_SYSTEM_CPUS, "reservedSystemCPUs=0-3 [d]"},
+		{{HEAD "cpumanagerpolicy: none\ncpuManagerPolicy: static\n"}, SETTING_CPU_MANAGER_POLICY,
+			"cpuManagerPolicy=none [d]"},
+		{{HEAD "reservedMemory: [{numanode: 1, Limits: {memory: 100Mi}}]\n"}, SETTING_RESERVED_MEMORY,
+			"reservedMemory=1:memory=100Mi [d]"},
+	};
+	static const char file[] = HEAD "reservedSystemCPUs: \"0\"\ncpumanagerpolicy: static\n";
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(kubelet_config_release) struct kubelet_config config = {0};
+		CLEANUP(settings_release) struct settings s;
+		CLEANUP(freep) char *line = NULL;
+		struct err err = {""};
+
+		settings_init(&s);
+		assert_int_equal(kubelet_config_parse(file, strlen(file), false, "f", &config, NULL), 0);
+		for (size_t k = 0; k < 2 && cases[i].drop_ins[k]; k++)
+			if (kubelet_config_parse(cases[i].drop_ins[k], strlen(cases[i].drop_ins[k]), true,
+				    "d", &config, &err) < 0)
+				fail_msg("%s", err.text);
+		if (settings_convert(&config, true, &s, NULL, &err) < 0)
+			fail_msg("%s", err.text);
+		line = test_setting_line(&s, cases[i].what);
+		test_assert_text("setting", line, cases[i].want);
+	}
+}
+
+/* filepath.WalkDir does not follow a link at its root. */
+static void a_link_to_drop_ins_is_not_followed(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(freep) char *link = xasprintf("%s/conf.d", dir);
+	static const struct {
+		const char *dir;
+		size_t n_fields;
+	} cases[] = {{"/conf.d", 0}, {"/conf.d/", 3}, {"/real.d", 3}};
+
+	(void)state;
+	test_write_file(dir, "real.d/10.conf", HEAD "cpuManagerPolicy: static\n");
+	assert_int_equal(symlink("real.d", link), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(kubelet_config_release) struct kubelet_config config = {0};
+		CLEANUP(strv_release) struct strv files = {0};
+
+		assert_int_equal(kubelet_config_read_dropins(dir, cases[i].dir, &config, &files, NULL), 0);
+		assert_int_equal(config.fields.n_items, cases[i].n_fields);
+	}
+}
+
 static void bad_drop_ins_are_named(void **state)
 {
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
@@ -567,6 +630,8 @@ int main(void)
 		cmocka_unit_test(maps_have_a_limit),
 		cmocka_unit_test(drop_ins_merge_as_the_kubelet_merges),
 		cmocka_unit_test(drop_ins_change_default_thresholds),
+		cmocka_unit_test(drop_ins_are_read_without_case),
+		cmocka_unit_test(a_link_to_drop_ins_is_not_followed),
 		cmocka_unit_test(bad_drop_ins_are_named),
 		cmocka_unit_test(drop_ins_have_no_key_twice),
 		cmocka_unit_test(drop_ins_below_a_relative_root_are_read),
