@@ -494,18 +494,22 @@ static void try_http(struct loop *l)
 		http_server_port(l->http));
 }
 
-/* An inotify instance may have become available since the start. */
+/* An inotify instance, or a watch, may have become available since the last try. */
 static int try_watch(struct loop *l)
 {
 	struct err err = {""};
 	int r;
 
-	if (l->watch || watch_new(&l->watch, &err) < 0)
+	if (l->watch && !watch_retry(l->watch))
 		return 0;
-	r = sd_event_add_io(l->event, NULL, watch_fd(l->watch), EPOLLIN, on_files, l);
-	if (r < 0)
-		return r;
-	log_info("an inotify instance is available: watching files");
+	if (!l->watch) {
+		if (watch_new(&l->watch, &err) < 0)
+			return 0;
+		r = sd_event_add_io(l->event, NULL, watch_fd(l->watch), EPOLLIN, on_files, l);
+		if (r < 0)
+			return r;
+	}
+	log_info("inotify is available: watching files");
 	if (l->worker)
 		mark_changed(l, CAUSE_FILES); /* the run finds the files to watch */
 	return run_if_due(l);

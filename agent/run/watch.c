@@ -36,6 +36,7 @@ struct watch {
 	struct entry *entries;
 	size_t n_entries;
 	size_t entries_size;
+	bool incomplete; /* some files are not watched */
 };
 
 int watch_new(struct watch **ret, struct err *err)
@@ -158,7 +159,15 @@ static int watch_all_files(struct watch *w, struct err *err)
 		if (r == 0)
 			r = one;
 	}
+	w->incomplete = r < 0;
 	return r;
+}
+
+bool watch_retry(struct watch *w)
+{
+	struct err err;
+
+	return w->incomplete && watch_all_files(w, &err) == 0;
 }
 
 int watch_set(struct watch *w, const struct strv *files, bool *ret_changed, struct err *err)

@@ -35,6 +35,9 @@ int watch_fd(const struct watch *w);
  */
 int watch_set(struct watch *w, const struct strv *files, bool *ret_changed, struct err *err);
 
+/* Watches the files that could not be watched. Returns whether all are watched now that were not: a change may have been missed. */
+bool watch_retry(struct watch *w);
+
 /* Reads all events. Sets *ret_changed if a file has changed or may have changed (events were lost, a folder
  * was created or removed). 0 or -errno with one line; the watches are then unchanged. */
 int watch_read(struct watch *w, bool *ret_changed, struct err *err);

@@ -151,26 +151,28 @@ check "the credential plugin runs" eventually 30 test -s "$dir/plugin"
 stop "SIGTERM while it does not answer" TERM
 check "the plugin has ended too" sh -c "! kill -0 \$(cat '$dir/plugin')"
 
-# --- no inotify instance left
-if unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_inotify_instances' 2>/dev/null; then
+# --- no inotify instance or watch left
+for limit in instances watches; do
+	if ! unshare -Ur sh -c "echo 0 >/proc/sys/user/max_inotify_$limit" 2>/dev/null; then
+		echo "skipped: user namespaces are not allowed here"
+		break
+	fi
 	state 0-31 ""
 	: >"$dir/out"
 	# shellcheck disable=SC2016 # the other shell expands it
-	B=${B:-build} root=$root dir=$dir unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_inotify_instances
+	B=${B:-build} root=$root dir=$dir limit=$limit unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_inotify_$limit
 		"$B/nrtd" run --dry-run --http off --poll 0 --sysroot "$root" --node-name n1 >"$dir/out" 2>"$dir/err" &
 		sleep 3
-		echo 10 >/proc/sys/user/max_inotify_instances
+		echo 1000 >/proc/sys/user/max_inotify_$limit
 		sleep 7
 		printf "{\"policyName\":\"static\",\"defaultCpuSet\":\"0,3-31\",\"entries\":{\"u\":{\"app\":\"1-2\"}},\"checksum\":0}" >"$root/var/lib/kubelet/cpu_manager_state"
 		sleep 2
 		kill $!
 		wait $!'
-	check "without inotify it polls and says so" grep -q max_user_instances "$dir/err"
-	check "files are watched once that is possible" grep -q 'available: "13"' "$dir/out"
+	check "without inotify $limit it polls and says so" grep -q max_user_$limit "$dir/err"
+	check "files are watched once that is possible ($limit)" grep -q 'available: "13"' "$dir/out"
 	state 0,5-31 '"uid-1":{"app":"1-4"}'
-else
-	echo "skipped: user namespaces are not allowed here"
-fi
+done
 
 # --- two for one node, and an API server that is not there
 kubeconfig '{token: t}'
