@@ -116,6 +116,42 @@ static void a_kubelet_that_comes_back_is_believed(void **state)
 	world_assert_has(&w->object, "{name: v/nic, capacity: \"1\", allocatable: \"1\", available: \"0\"}");
 }
 
+/* It answers before its managers have started and before it knows its pods. */
+static void a_starting_kubelet_frees_nothing_without_state_files(void **state)
+{
+	static const char held[] = "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"13\"}",
+			  free_cpus[] =
+				  "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"15\"}";
+	static const struct {
+		const char *list, *allocatable;
+		bool young, kept;
+		const char *cpus;
+	} answers[] = {
+		{world_list, world_allocatable, false, false, held},
+		{"", "", true, true, held},
+		{"", world_allocatable, true, true, held},
+		{world_list, world_allocatable, true, false, held},
+		{"", world_allocatable, true, true, held},
+		{"", world_allocatable, false, false, free_cpus},
+	};
+	struct world *w = *state;
+
+	w->config.state_files = false;
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		world_serve(w, answers[i].list, answers[i].allocatable);
+		if (!answers[i].young)
+			world_make_old(w, "kubelet.sock");
+		world_look(w);
+		if (w->api_kept != answers[i].kept)
+			fail_msg("answer %zu: %s", i, w->notes.text);
+		world_assert_has(&w->object, answers[i].cpus);
+		if (answers[i].kept)
+			world_assert_has(
+				&w->notes, "the kubelet has just started and does not list everything yet");
+		world_stop_serving(w);
+	}
+}
+
 /* ---- one kubelet after the other */
 
 static void remove_folder_of_pod(const struct world *w)
@@ -423,6 +459,8 @@ int main(void)
 			a_kubelet_that_stands_still_changes_nothing, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(
 			a_kubelet_that_comes_back_is_believed, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(
+			a_starting_kubelet_frees_nothing_without_state_files, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(
 			another_kubelet_has_its_own_reserved_cpus, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(
