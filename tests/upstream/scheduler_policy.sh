@@ -41,6 +41,14 @@ mutating() {
 	*) kubectl apply -k "$work/$folder" ;;
 	esac
 }
+# deleted RELEASE: the mutating policy, before 1.36 by the command of doc/install.md
+deleted() {
+	local folder=packaging/kubernetes/extender/scheduler-policy
+	case $1 in
+	1.34 | 1.35) (cd "$work" && eval "$(sed -n 's/^.\(kubectl kustomize .* kubectl delete -f -\).*/\1/p' "$OLDPWD/doc/install.md")") ;;
+	*) kubectl delete -k "$work/$folder" ;;
+	esac && kubectl get mutatingadmissionpolicies,mutatingadmissionpolicybindings -o name >"$work/left" && ! grep /nrtd- "$work/left"
+}
 # scheduler_of JQ: the schedulerName that a Guaranteed pod with two CPUs gets, changed by JQ
 scheduler_of() {
 	jq -n '{apiVersion: "v1", kind: "Pod", metadata: {name: "probe", namespace: "default"}, spec: {containers: [{name: "a", image: "i",
@@ -132,6 +140,7 @@ for release; do
 	check "a Burstable pod does" gets default-scheduler '.spec.containers[0].resources.limits.memory = "2Gi" | .spec.containers[0].resources.requests.memory = "1Gi"'
 	check "without memory again" memory false
 	check "another policy gives a pod its resources later" reinvoked $version
+	check "the mutating policy is deleted" deleted "$release"
 	check "the validating policy instead" validating
 	check "it is in effect" eventually 30 rejected .
 	check "it denies the pods that should have another scheduler, and no others" denied
