@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # run.sh sets them
 # worker-1 has more free CPUs in all, and no NUMA node with 8; worker-2 has one, for one pod. The second scheduler is started as
-# the chart's Deployment says, with the rights of its service account.
+# the chart's Deployment says, with the rights of its service account. The agents are installed before, as README.md says.
 scene() {
 	node worker-1 single-numa-node && node worker-2 single-numa-node && held worker-1 a 9 && held worker-1 b 9 && held worker-2 c 15 &&
-		held worker-2 d 6 && scheduler && kubectl create -f <(guaranteed plain 8) && refused_on plain worker-1
+		held worker-2 d 6 && scheduler && kubectl create -f <(guaranteed plain 8) && refused_on plain worker-1 &&
+		helm install nrtd packaging/helm/nrtd -n nrtd --create-namespace --set image.repository=registry.example/nrtd && controllers
 }
 after_4() { check "where its kubelet admits it" runs_on aligned worker-2; }
 waits() { kubectl get pod more -o 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}' | grep -F 'the freest has 7'; }
