@@ -18,11 +18,8 @@ levels, a namespace of the level `privileged`.
     helm install nrtd packaging/helm/nrtd -n nrtd --create-namespace --set image.repository=registry.example/nrtd
 
 helm installs the CRD if it is missing, and neither updates nor deletes it. Keep your values in a file for each `helm upgrade -f FILE`:
-`--reuse-values` misses the new chart's values. To uninstall (if some nodes keep nrtd as a service, name the other nodes instead of `--all`):
-
-    helm uninstall nrtd -n nrtd
-    kubectl delete noderesourcetopologies --all
-    kubectl annotate nodes --all nrtd.dev/fit-hints- nrtd.dev/content-hash-
+`--reuse-values` misses the new chart's values. `helm get notes nrtd -n nrtd`
+prints how to uninstall.
 
 These are the values that users set; `helm show values packaging/helm/nrtd` explains all.
 
