@@ -115,7 +115,7 @@ static int print_fits(const struct fit_query *q)
 		fit_write_node(&w, &q->report, &q->report.nodes[0]);
 	else
 		fit_write(&w, &q->report);
-	if (headings && strcmp(q->options->value[OPT_OUTPUT], "name") != 0)
+	if (headings)
 		fit_write_form(&w, &q->stored.form);
 	return print_text(writer_finish(&w), &text);
 }

@@ -202,6 +202,8 @@ void fit_write_form(struct writer *w, const struct pod_form *form)
 		writer_strings(w, "asWritten", list);
 		return;
 	}
+	if (w->format == WRITER_NAME)
+		return;
 	if (form->stored)
 		strbuf_addstr(w->out, "judged as the API server would store the pod (dry run)\n");
 	add_not_evaluated("the API server does", list, w->out);

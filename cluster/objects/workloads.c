@@ -274,6 +274,31 @@ static int read_other(const struct doc *object, const char *api, const char *kin
 		kind, name);
 }
 
+/* The apiVersion of Kubernetes' own kind; NULL = another kind. */
+static const char *own_api_version(const char *kind)
+{
+	static const struct {
+		const char *kind, *api;
+	} own[] = {{"Pod", "v1"}, {"PodTemplate", "v1"}, {"ReplicationController", "v1"},
+		{"Deployment", "apps/v1"}, {"ReplicaSet", "apps/v1"}, {"StatefulSet", "apps/v1"},
+		{"DaemonSet", "apps/v1"}, {"Job", "batch/v1"}, {"CronJob", "batch/v1"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (!strcmp(kind, own[i].kind))
+			return own[i].api;
+	return NULL;
+}
+
+/* Items of lists have no apiVersion. Groups of others, which may have the same kinds, have a dot. */
+static int check_api_version(const char *kind, const char *api, const char *name, struct err *problem)
+{
+	const char *own = own_api_version(kind);
+
+	if (!own || !*api || strchr(api, '.') || !strcmp(api, own))
+		return 0;
+	return err_set(problem, -EINVAL, "%s '%s': apiVersion is '%.60s', not %s", kind, name, api, own);
+}
+
 static int read_object(const struct doc *object, struct pod_templates *ret, struct err *problem)
 {
 	const char *kind = doc_string(doc_get(object, "kind")), *api = doc_text(object, "apiVersion");
@@ -283,6 +308,8 @@ static int read_object(const struct doc *object, struct pod_templates *ret, stru
 
 	if (object->kind != DOC_MAP || !kind)
 		return err_set(problem, -EINVAL, "not a Kubernetes object: it has no kind");
+	if (check_api_version(kind, api, name, problem) < 0)
+		return -EINVAL;
 	if (!strcmp(kind, "Pod"))
 		return pod_templates_add(ret, object, name, 1, NULL, problem);
 	if (!strcmp(kind, "CronJob")) {

@@ -82,6 +82,8 @@ check "a long refusal ends with a word" sh -c "grep -q 'word word \.\.\.$' '$dir
 echo '404 namespaces "new" not found' >"$api/dry-run.error"
 run fit -f "$dir/pod.yaml" -n new
 check "a namespace that does not exist yet" says "fits 1 of 1 node, 16 copies"
+check "which is said" says "not evaluated (the API server does): namespace 'new', which does not exist, LimitRange, RuntimeClass 'kata'"
+check "unknown members are refused" grep -qF 'fieldValidation=Strict' "$api/requests"
 forget
 run fit --cpus 2
 check "flags are no manifest" test "$status:$(grep -c 'dry run' "$api/requests")" = 0:0

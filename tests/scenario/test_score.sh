@@ -84,6 +84,9 @@ check "an answer that is not known rests on nothing" test "$(value '.nodes[0].ku
 # --- what to print, and in which order
 score --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o name
 check "-o name: the nodes that take the pod, the best first" test "$(cat "$dir/out")" = "$(printf 'node/node-2\nnode/node-1')"
+sed 's/^spec:/&\n  runtimeClassName: kata/' $examples/kep-pod.yaml >"$dir/kata.yaml"
+score --from $examples/kep-nodes.yaml -f "$dir/kata.yaml" -o name
+check "-o name: nothing else" test "$(cat "$dir/out")" = "$(printf 'node/node-2\nnode/node-1')"
 score --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o yaml
 check "-o yaml" grep -q '^    LeastNUMANodes: 94$' "$dir/out"
 score --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o wide
