@@ -73,6 +73,8 @@ static int set_value(struct options *o, const struct option_def *def, const char
 	CLEANUP(strbuf_release) struct strbuf values = STRBUF_INIT(OPTION_VALUES_MAX);
 	enum option_id id = def->id;
 
+	if (def->empty_is_unset && !*value)
+		return 0;
 	if (id == OPT_OUTPUT && is_template(value))
 		return err_set(
 			err, -EINVAL, "%s: '%.100s' is not supported: use '-o json | jq'", origin, value);

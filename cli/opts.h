@@ -197,7 +197,8 @@ struct option_def {
 	const char *values;                       /* "yaml|json": the only values accepted, or NULL */
 	void (*print_values)(struct strbuf *out); /* appends these values, in place of `values`; or NULL */
 	int (*check)(const char *value, struct err *err); /* rejects bad values; NULL = any text */
-	const char *fallback;                             /* default value, or NULL */
+	bool empty_is_unset; /* an empty value is as if the option were not given, as kubectl takes an empty selector */
+	const char *fallback; /* default value, or NULL */
 	const char *help;
 };
 

@@ -66,6 +66,8 @@ static void note_not_evaluated(
 		strv_push_new(&s->not_evaluated, sc->not_evaluated.items[i]);
 	if (c->model.n_reservations > 0)
 		strv_push_new(&s->not_evaluated, RESERVATIONS);
+	if (c->model.n_nominations > 0)
+		strv_push_new(&s->not_evaluated, "places of nominated pods");
 }
 
 static void place_copies(struct simulated_cluster *c, struct scheduling_constraints *sc, const bool *excluded,

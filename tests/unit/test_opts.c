@@ -127,6 +127,8 @@ static void flags_are_read_as_kubectl_reads_them(void **state)
 	/* kubectl's parser takes "=" for the value. */
 	assert_int_equal(parse_for(&program_numa, "pods -n=", &o, &err), -EINVAL);
 	test_assert_text("message", err.text, "--namespace: '' is not a name");
+	assert_int_equal(parse_for(&program_numa, "pods -l= --node-selector=", &o, &err), 0);
+	assert_false(option_set(&o, OPT_POD_SELECTOR) || option_set(&o, OPT_SELECTOR));
 }
 
 static void fallbacks_hold_where_nothing_is_given(void **state)
