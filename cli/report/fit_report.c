@@ -8,7 +8,8 @@
 
 #define NUMA_HEADING "NUMA nodes        " /* the column has at least this width */
 
-#define CAUTION_MAX 1024u /* bytes */
+#define FOLDED_NODES 20u   /* text shows each of so many nodes */
+#define CAUTION_MAX  1024u /* bytes */
 
 #define PLAN_APPLY "kubectl numa plan --apply"
 
@@ -661,6 +662,12 @@ void fit_write_row(struct writer *w, const struct pod_report *r, const struct no
 	writer_string(w, "scope", "SCOPE", topology_manager_scope_names[n->topology.scope]);
 }
 
+void fit_fold_row(struct writer *w, const struct pod_report *r)
+{
+	if (w->format == WRITER_TEXT && r->n_nodes > FOLDED_NODES)
+		table_fold_row(&w->table);
+}
+
 /* "fits 40 of 50 nodes, 68 copies" */
 static void add_totals(const struct pod_report *r, struct strbuf *out)
 {
@@ -716,9 +723,13 @@ static void write_table(struct writer *w, const struct pod_report *r)
 
 	writer_columns(w, columns, ARRAY_SIZE(columns));
 	table_find(&w->table, "REPLICAS")->omitted = r->wanted_replicas == 0;
-	for (size_t i = 0; i < r->n_nodes; i++)
-		if (pod_report_has_copies(r, &r->nodes[i]))
-			fit_write_row(w, r, &r->nodes[i]);
+	for (size_t i = 0; i < r->n_nodes; i++) {
+		if (!pod_report_has_copies(r, &r->nodes[i]))
+			continue;
+		fit_write_row(w, r, &r->nodes[i]);
+		if (r->nodes[i].answer != KUBELET_ADMITS)
+			fit_fold_row(w, r);
+	}
 	writer_table(w);
 	writer_columns(w, NULL, 0);
 	if (!w->headings)

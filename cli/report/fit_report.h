@@ -30,6 +30,9 @@
  */
 void fit_write_node(struct writer *w, const struct pod_report *r, const struct node_report *n);
 
+/* After the row of a node to which no pod can go: the text of more than 20 nodes shows equal rows as one. */
+void fit_fold_row(struct writer *w, const struct pod_report *r);
+
 /*
  * Writes a row per node; a table with headings ends with the totals. In the format "name": the names of the
  * nodes that get a copy or a replica. {"qosClass", "notGuaranteed", "alignment", "exclusiveCPUs", "fits", "nodes", "unknown", "copies", "copiesAtLeast", "replicas":

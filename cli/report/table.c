@@ -15,6 +15,7 @@
 #define LAST_WIDTH 24u   /* the last column is not broken into narrower lines */
 #define INDENT     4u    /* of a last cell that has lines of its own */
 #define RANK_MAX   9u
+#define FOLDS_MAX  64u /* folded rows; later rows that differ from all of them are not folded */
 
 /* ---- columns */
 
@@ -86,6 +87,9 @@ void table_begin(struct table *t, enum table_kind kind, const struct column *col
 
 void table_release(struct table *t)
 {
+	for (size_t i = 0; i < t->n_folds; i++)
+		free(t->folds[i].name);
+	free(t->folds);
 	free(t->columns);
 	strv_release(&t->cells);
 	*t = (struct table){0};
@@ -118,6 +122,47 @@ void table_set_cell(struct table *t, const char *heading, char *text)
 	text_one_line(text);
 	free(*cell);
 	*cell = text;
+}
+
+static bool differ_in_first_cell_only(const struct table *t, size_t row, size_t other)
+{
+	char *const *a = &t->cells.items[row * t->n_columns], *const *b =
+								      &t->cells.items[other * t->n_columns];
+
+	for (size_t i = 1; i < t->n_columns; i++)
+		if (strcmp(a[i], b[i]) != 0)
+			return false;
+	return true;
+}
+
+static void remove_last_row(struct table *t)
+{
+	for (size_t i = 0; i < t->n_columns; i++)
+		free(t->cells.items[--t->cells.n_items]);
+}
+
+void table_fold_row(struct table *t)
+{
+	size_t last = t->n_columns > 0 ? t->cells.n_items / t->n_columns - 1 : 0;
+	struct table_fold *fold;
+	char **cell;
+
+	if (t->n_columns == 0)
+		return;
+	for (size_t i = 0; i < t->n_folds; i++) {
+		fold = &t->folds[i];
+		if (!differ_in_first_cell_only(t, fold->row, last))
+			continue;
+		cell = &t->cells.items[fold->row * t->n_columns];
+		free(*cell);
+		*cell = xasprintf("%s +%zu", fold->name, ++fold->n_more);
+		remove_last_row(t);
+		return;
+	}
+	if (t->n_folds == FOLDS_MAX)
+		return;
+	fold = vec_push(&t->folds, &t->n_folds, &t->folds_size, sizeof(*fold));
+	*fold = (struct table_fold){.name = xstrdup(t->cells.items[last * t->n_columns]), .row = last};
 }
 
 static char *print_value(const struct column *c, const void *row)

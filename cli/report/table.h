@@ -94,12 +94,20 @@ struct table_column {
 	bool narrow; /* the column has that width already, and is not omitted */
 };
 
+/* Rows that differ in the first cell only, and are shown as one. */
+struct table_fold {
+	char *name; /* the first cell of the first row */
+	size_t row, n_more;
+};
+
 struct table {
 	enum table_kind kind;
 	const void *report; /* for the cells of columns; set by the report after table_begin() */
 	struct table_column *columns;
 	size_t n_columns;
 	struct strv cells; /* row by row, each cell on one line; omitted columns have cells, too */
+	struct table_fold *folds;
+	size_t n_folds, folds_size;
 };
 
 /* Starts a table in place of the previous one, which is zeroed or a table. `columns` must outlive the table. */
@@ -114,6 +122,9 @@ void table_add_cells(struct table *t);
 
 /* Sets a cell of the last row; no effect if the table does not have the column. Takes ownership of the text. */
 void table_set_cell(struct table *t, const char *heading, char *text);
+
+/* Folds the last row: into an earlier folded row if only the first cells differ, which then shows "NAME +N", with the number of further rows. */
+void table_fold_row(struct table *t);
 
 /* Adds a row, printed by the columns. `totals`: the row is the totals, and cells of columns without a total are empty. */
 void table_add_row(struct table *t, const void *row, bool totals);

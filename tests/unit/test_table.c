@@ -104,6 +104,30 @@ static void the_report_sets_cells(void **state)
 	test_assert_text("table", out.text, "A  DDD\n1  4\n");
 }
 
+static void equal_rows_are_folded(void **state)
+{
+	static const struct column own[] = {COLUMN("NODE"), COLUMN("REASON")};
+	static const struct {
+		const char *node, *reason;
+		bool folds;
+	} rows[] = {{"a", "full", false}, {"b", "full", true}, {"c", "cordoned", true}, {"d", "full", true},
+		{"e", "full", true}, {"f", "full", false}, {"g", "cordoned", true}};
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(4096);
+	CLEANUP(table_release) struct table t = {0};
+
+	(void)state;
+	table_begin(&t, TABLE_TEXT, own, ARRAY_SIZE(own));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		table_add_cells(&t);
+		table_set_cell(&t, "NODE", strdup(rows[i].node));
+		table_set_cell(&t, "REASON", strdup(rows[i].reason));
+		if (rows[i].folds)
+			table_fold_row(&t);
+	}
+	table_print(&t, false, 0, &out);
+	test_assert_text("table", out.text, "a     full\nb +2  full\nc +1  cordoned\nf     full\n");
+}
+
 static void narrow_tables_omit_columns_by_rank(void **state)
 {
 	static const struct {
@@ -201,6 +225,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_of_table_has_its_columns),
 		cmocka_unit_test(the_report_sets_cells),
+		cmocka_unit_test(equal_rows_are_folded),
 		cmocka_unit_test(narrow_tables_omit_columns_by_rank),
 		cmocka_unit_test(a_column_returns_if_a_wider_one_is_omitted),
 		cmocka_unit_test(columns_order_rows),
