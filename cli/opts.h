@@ -185,10 +185,11 @@ enum option_id {
 
 struct option_def {
 	enum option_id id;
-	const char *flag;  /* "--output"; NULL at the end of a table */
-	char letter;       /* short flag, or 0 */
-	bool repeats;      /* may be given several times; options_next() returns the values */
-	bool word;         /* an argument that is not a flag may be the value */
+	const char *flag; /* "--output"; NULL at the end of a table */
+	char letter;      /* short flag, or 0 */
+	bool repeats;     /* may be given several times; options_next() returns the values */
+	bool empty_is_unset; /* an empty value is as if the option were not given, as kubectl takes an empty selector */
+	bool word;           /* an argument that is not a flag may be the value */
 	unsigned commands; /* ON(x) | ON(y): the commands that take the flag */
 	const char *env;   /* environment variable, which only daemons read; or NULL */
 	const char *arg;   /* the value's name in help; NULL = the flag has no value */
@@ -197,8 +198,7 @@ struct option_def {
 	const char *values;                       /* "yaml|json": the only values accepted, or NULL */
 	void (*print_values)(struct strbuf *out); /* appends these values, in place of `values`; or NULL */
 	int (*check)(const char *value, struct err *err); /* rejects bad values; NULL = any text */
-	bool empty_is_unset; /* an empty value is as if the option were not given, as kubectl takes an empty selector */
-	const char *fallback; /* default value, or NULL */
+	const char *fallback;                             /* default value, or NULL */
 	const char *help;
 };
 

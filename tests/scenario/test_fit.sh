@@ -95,13 +95,14 @@ fit "nobody holds memory" 3 "no set of pods: no pod is known to hold requested r
 
 # --- the kubelet's pods API: the two containers' pods, with priorities, and a pod of the shared pool that requests 8 CPUs
 pod() { printf "1{1{1'%s' 3'team' 5'%s'} 2{2{1'c' 8{1{1'cpu' 2{1'%s'}} 2{1'cpu' 2{1'%s'}}}} 25:%s} 3{1'Running'}} " "$1" "$2" "$3" "$3" "$4"; }
-pods="$(pod low $a 9 10)$(pod high $b 9 1000)$(pod shared u-3 8 0)"
+pods="$(pod low $a 9 10)$(pod high $b 9 1000)$(pod shared u-3 8 2000)"
 socket=$dir/pods.sock
 if serve_pods "$socket" "$pods" "$pods"; then
 	fit "without the pods API the shared pool is unknown" 0 "fits: 6 CPUs" --cpus 6
 	fit "pods of the shared pool count" 3 "6 wanted, the node has at most 5 left (OutOfcpu)" --cpus 6 --pods-api "$socket"
 	fit "what they leave" 0 "fits: 5 CPUs" --cpus 5 --pods-api "unix://$socket"
 	fit "one of them is excluded" 0 "fits: 6 CPUs" --cpus 6 --pods-api "$socket" --without-pod team/shared
+	fit "a pod that only requests" 3 "    team/shared" --cpus 6 --pods-api "$socket" --what-frees
 	fit "names from the pods API" 3 "team/low" --cpus 6 --pods-api "$socket" --what-frees --below-priority 100
 	fit "priorities from the pods API" 3 "no set of pods" --cpus 6 --pods-api "$socket" --what-frees --below-priority 5
 	fit "Nodes and Pods replace the pods API" 0 "fits: 6 CPUs" --cpus 6 --pods-api "$socket" --assume-empty

@@ -158,6 +158,7 @@ static void one_node_is_one_object(void **state)
 	static const struct api_answer script[] = {
 		{.status = 200, .body = NODE("a")},
 		{.status = 200, .body = LIST("")},
+		{.status = 200, .body = LIST("")},
 		{.status = 200, .body = NRT("a")},
 	};
 	CLEANUP(cluster_release) struct cluster cluster = {.n_nodes = 0};
@@ -172,7 +173,9 @@ static void one_node_is_one_object(void **state)
 	check_request(&s, 0, "/api/v1/nodes/a", "");
 	check_request(&s, 1, "/api/v1/pods",
 		"fieldSelector=spec.nodeName=a,status.phase!=Succeeded,status.phase!=Failed");
-	check_request(&s, 2, "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/a", "");
+	check_request(&s, 2, "/api/v1/pods",
+		"fieldSelector=spec.nodeName=,status.nominatedNodeName=a,status.phase!=Succeeded,status.phase!=Failed");
+	check_request(&s, 3, "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/a", "");
 }
 
 /* The selector is the API server's to apply, to the Nodes; several named nodes are chosen from the list. */
