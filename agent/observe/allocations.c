@@ -54,8 +54,8 @@ void allocations_answer_release(struct allocations_answer *a)
  * not report. */
 struct source_snapshot {
 	int files_r, api_r;
-	bool api_kept;      /* `api` is the API's last answer, or the last one before the kubelet's restart */
-	bool files_changed; /* since the API's last answer */
+	bool api_kept;             /* `api` is the API's last answer */
+	bool files_changed;        /* since the API's last answer */
 	struct state_files before; /* the files before any source was read */
 	bool file_missing;         /* the last content of a missing file was used */
 	bool other_settings;       /* the last content was written under other settings */
@@ -276,6 +276,13 @@ static bool is_written_since(const struct allocations_query *q, const struct sta
 	return false;
 }
 
+/* Whether the state files have something to report. Missing files do not. */
+static bool files_report(const struct source_snapshot *s)
+{
+	return s->files_r == 0 &&
+	       (s->files.cpus_known || s->files.devices_known || s->policies.memory != NULL);
+}
+
 /*
  * Takes the answer of the call in the background; begins a call if none goes on. An answer can be current if its call began after the
  * sign of the change, under the same settings, and no state file was written since: only such an answer is awaited.
@@ -295,7 +302,7 @@ static int finish_background_call(const struct allocations_query *q, struct sour
 		}
 		can_be_current = before->at_ms >= q->sign_ms && before->settings == q->settings &&
 				 !is_written_since(q, before);
-		pod_resources_set_young(q->api, s->young || before->young);
+		pod_resources_set_young(q->api, (s->young || before->young) && !files_report(s));
 		if (r == 0)
 			r = pod_resources_finish(q->api, can_be_current ? q->until_ms : 0, q->machine,
 				&s->api, &s->api_notes, &s->api_err);
@@ -321,7 +328,7 @@ static int read_api(const struct allocations_query *q, struct source_snapshot *s
 			&s->api_err, -ENOENT, "%s: the kubelet that made the socket has ended", q->socket);
 	if (q->files_before_call)
 		return finish_background_call(q, s);
-	pod_resources_set_young(q->api, s->young);
+	pod_resources_set_young(q->api, s->young && !files_report(s));
 	return pod_resources_read(q->api, q->machine, &s->api, &s->api_notes, &s->api_err);
 }
 
@@ -333,57 +340,6 @@ static void remember_files(const struct allocations_query *q, const struct sourc
 	if (!q->files_before_call)
 		*q->files_before_answer = s->before;
 	q->files_before_answer->young = s->young;
-}
-
-/* Whether `now` has the CPUs and the memory of the item. */
-static bool has_item(const struct allocations *now, const struct allocation *item)
-{
-	for (size_t i = 0; i < now->n_items; i++) {
-		const struct allocation *one = &now->items[i];
-
-		if (!strcmp(one->namespace, item->namespace) && !strcmp(one->pod, item->pod) &&
-			!strcmp(one->container, item->container))
-			return hwloc_bitmap_isincluded(item->cpus, one->cpus) &&
-			       one->n_memory >= item->n_memory;
-	}
-	return hwloc_bitmap_iszero(item->cpus) && item->n_memory == 0;
-}
-
-static bool lists_no_allocatable(const struct pod_resources *api)
-{
-	return api->allocatable_known && hwloc_bitmap_iszero(api->allocatable_cpus) &&
-	       api->n_allocatable_memory == 0;
-}
-
-/*
- * A kubelet that has just started answers before its managers have started and before it knows its pods: without CPUs that are held. Without
- * state files, its last answer before the restart counts until it lists as much, or has run for YOUNG_S. If there is none, an answer without
- * allocatable CPUs and memory proves no policy.
- */
-static void distrust_young_answer(const struct allocations_query *q, struct source_snapshot *s)
-{
-	CLEANUP(pod_resources_release) struct pod_resources before;
-	bool is_complete;
-
-	pod_resources_init(&before);
-	if (!s->young || s->files_r == 0)
-		return;
-	if (pod_resources_recall_settled(q->api, q->machine, &before, NULL) < 0) {
-		s->api.allocatable_known = s->api.allocatable_known && !lists_no_allocatable(&s->api);
-		return;
-	}
-	is_complete = !lists_no_allocatable(&s->api) || lists_no_allocatable(&before);
-	for (size_t i = 0; i < before.held.n_items && is_complete; i++)
-		is_complete = has_item(&s->api.held, &before.held.items[i]);
-	if (is_complete)
-		return;
-	pod_resources_release(&s->api);
-	s->api = before;
-	pod_resources_init(&before);
-	s->api_kept = true;
-	s->api_r = err_set(&s->api_err, -EAGAIN,
-		"%s: the kubelet has just started and does not list everything yet", q->socket);
-	complete_api(q->machine, s);
 }
 
 /*
@@ -399,8 +355,6 @@ static void read_snapshot(const struct allocations_query *q, struct source_snaps
 	if (q->files)
 		read_state_files(q, q->last, s);
 	s->api_r = read_api(q, s);
-	if (s->api_r == 0)
-		distrust_young_answer(q, s);
 	if (s->api_r < 0)
 		return;
 	complete_api(q->machine, s);
@@ -510,8 +464,7 @@ static void use_last_answer(const struct allocations_query *q, struct source_sna
 {
 	int r;
 
-	if (s->api_r == 0 || s->api_kept || !q->api || !q->files_before_answer ||
-		!q->files_before_answer->known)
+	if (s->api_r == 0 || !q->api || !q->files_before_answer || !q->files_before_answer->known)
 		return;
 	r = pod_resources_recall(q->api, q->machine, &s->api, &s->api_notes, NULL);
 	if (r == 0)
@@ -576,8 +529,7 @@ static void move_state(struct allocations *api, struct allocations *files, bool 
 /* The API counts first, and the files add what the API does not list. Without an answer of the API, the files alone count. */
 static void combine_sources(struct source_snapshot *s, struct allocations_answer *a)
 {
-	a->from_files = s->files_r == 0 &&
-			(s->files.cpus_known || s->files.devices_known || s->policies.memory != NULL);
+	a->from_files = files_report(s);
 	a->from_api = s->api_r == 0 || s->api_kept;
 	a->api_kept = s->api_kept;
 	a->policies = s->policies;

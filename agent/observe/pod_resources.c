@@ -536,8 +536,7 @@ struct pod_resources_client {
 	unsigned pause_ms; /* the last pause for the kubelet's rate limit */
 	int64_t not_before;
 	bool young; /* pod_resources_set_young() */
-	/* `settled`: the last answers before those of a kubelet that had just started; unknown otherwise */
-	struct kept_answers last, settled;
+	struct kept_answers last;
 	/*
 	 * Of calls in the background. While `begun`, the thread owns `channel`, `pause_ms`, `not_before` and
 	 * `replies`. It ends after `answered_fd` has become readable.
@@ -556,7 +555,6 @@ static struct pod_resources_client *client_new(const char *socket)
 	struct pod_resources_client *c = xcalloc(1, sizeof(*c));
 
 	kept_answers_init(&c->last);
-	kept_answers_init(&c->settled);
 	c->socket = xstrdup(socket);
 	c->deadline_ms = POD_RESOURCES_DEADLINE_MS;
 	c->stop = (struct cancel)CANCEL_INIT;
@@ -609,7 +607,6 @@ void pod_resources_client_free(struct pod_resources_client *c)
 	closep(&c->answered_fd);
 	grpc_channel_free(c->channel);
 	kept_answers_release(&c->last);
-	kept_answers_release(&c->settled);
 	free(c->socket);
 	free(c);
 }
@@ -688,12 +685,6 @@ void pod_resources_set_young(struct pod_resources_client *c, bool young)
 /* Moves valid answers into the client, in place of its last ones. */
 static void keep_answers(struct pod_resources_client *c, struct replies *p)
 {
-	if (!c->young) {
-		kept_answers_release(&c->settled);
-	} else if (!c->settled.known) {
-		c->settled = c->last;
-		kept_answers_init(&c->last);
-	}
 	strbuf_release(&c->last.list);
 	c->last.known = true;
 	c->last.list = p->list.message;
@@ -717,26 +708,14 @@ static void make_calls(struct pod_resources_client *c, struct replies *ret)
 		ret->r = 0;
 }
 
-static int recall(const struct pod_resources_client *c, const struct kept_answers *k,
-	const struct machine *machine, struct pod_resources *ret, struct notes *notes, struct err *err)
-{
-	if (!k->known)
-		return err_set(err, -ENOENT, "%s has not answered before", c->socket);
-	return pod_resources_parse(k->list.text, k->list.len,
-		k->allocatable_known ? k->allocatable.text : NULL, k->allocatable.len, machine, ret, notes,
-		err);
-}
-
 int pod_resources_recall(const struct pod_resources_client *c, const struct machine *machine,
 	struct pod_resources *ret, struct notes *notes, struct err *err)
 {
-	return recall(c, &c->last, machine, ret, notes, err);
-}
-
-int pod_resources_recall_settled(const struct pod_resources_client *c, const struct machine *machine,
-	struct pod_resources *ret, struct notes *notes)
-{
-	return recall(c, &c->settled, machine, ret, notes, NULL);
+	if (!c->last.known)
+		return err_set(err, -ENOENT, "%s has not answered before", c->socket);
+	return pod_resources_parse(c->last.list.text, c->last.list.len,
+		c->last.allocatable_known ? c->last.allocatable.text : NULL, c->last.allocatable.len, machine,
+		ret, notes, err);
 }
 
 /* Whether both messages are valid: 0 or -EBADMSG with one line. */
@@ -758,6 +737,63 @@ static int check_replies(const struct replies *p, struct err *err)
 	return r;
 }
 
+/* ---- a kubelet that has just started answers before its managers have started, and before it knows its pods */
+
+/* Whether `now` has what the item holds. */
+static bool has_item(const struct allocations *now, const struct allocation *item)
+{
+	for (size_t i = 0; i < now->n_items; i++) {
+		const struct allocation *one = &now->items[i];
+
+		if (!strcmp(one->namespace, item->namespace) && !strcmp(one->pod, item->pod) &&
+			!strcmp(one->container, item->container))
+			return hwloc_bitmap_isincluded(item->cpus, one->cpus) &&
+			       one->n_memory >= item->n_memory && one->n_devices >= item->n_devices;
+	}
+	return hwloc_bitmap_iszero(item->cpus) && item->n_memory == 0 && item->n_devices == 0;
+}
+
+static bool lists_no_allocatable(const struct pod_resources *p)
+{
+	return hwloc_bitmap_iszero(p->allocatable_cpus) && p->n_allocatable_memory == 0;
+}
+
+static bool lists_as_much(const struct pod_resources *now, const struct pod_resources *before)
+{
+	if (before->allocatable_known && lists_no_allocatable(now) && !lists_no_allocatable(before))
+		return false;
+	for (size_t i = 0; i < before->held.n_items; i++)
+		if (!has_item(&now->held, &before->held.items[i]))
+			return false;
+	return true;
+}
+
+/*
+ * Of valid replies of a kubelet that has just started: -EAGAIN with one line if they list less than the client's last answers. Unless these had
+ * allocatable amounts, amounts without CPUs and memory are not known, because they prove no policy.
+ */
+static int check_young_replies(const struct pod_resources_client *c, struct replies *p,
+	const struct machine *machine, struct err *err)
+{
+	CLEANUP(pod_resources_release) struct pod_resources now, before;
+	int r;
+
+	pod_resources_init(&now);
+	pod_resources_init(&before);
+	r = pod_resources_parse(p->list.message.text, p->list.message.len,
+		p->allocatable_known ? p->allocatable.message.text : NULL, p->allocatable.message.len,
+		machine, &now, NULL, err);
+	if (r < 0)
+		return r;
+	pod_resources_recall(c, machine, &before, NULL, NULL); /* without one nothing is listed */
+	if (!lists_as_much(&now, &before))
+		return err_set(err, -EAGAIN,
+			"%s: the kubelet has just started and does not list everything yet", c->socket);
+	if (lists_no_allocatable(&now) && !before.allocatable_known)
+		p->allocatable_known = false;
+	return 0;
+}
+
 /* Checks the replies before the client's last answers are freed, and converts them after: an answer and what is made of it may need megabytes
  * each. */
 static int take_replies(struct pod_resources_client *c, struct replies *p, const struct machine *machine,
@@ -767,6 +803,8 @@ static int take_replies(struct pod_resources_client *c, struct replies *p, const
 
 	if (r == -EBADMSG)
 		return err_wrap(err, r, "%s", c->socket);
+	if (r == 0 && c->young)
+		r = check_young_replies(c, p, machine, err);
 	if (r < 0)
 		return r;
 	keep_answers(c, p);

@@ -92,14 +92,10 @@ int pod_resources_recall(const struct pod_resources_client *c, const struct mach
 	struct pod_resources *ret, struct notes *notes, struct err *err);
 
 /*
- * Whether the answers from now on are those of a kubelet that has just started, which may not list everything yet. The last answer before them is
- * kept until an answer of a kubelet that has run for a while.
+ * Whether the answers from now on are those of a kubelet that has just started. pod_resources_read() and pod_resources_finish() then return
+ * -EAGAIN for answers that list less than the last ones, which stay.
  */
 void pod_resources_set_young(struct pod_resources_client *c, bool young);
-
-/* That answer. 0; -ENOENT if there is none. */
-int pod_resources_recall_settled(const struct pod_resources_client *c, const struct machine *machine,
-	struct pod_resources *ret, struct notes *notes);
 
 /* As pod_resources_read(), from encoded messages: a ListPodResourcesResponse, and an AllocatableResourcesResponse (NULL =
  * none). */

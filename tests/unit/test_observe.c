@@ -116,38 +116,57 @@ static void a_kubelet_that_comes_back_is_believed(void **state)
 	world_assert_has(&w->object, "{name: v/nic, capacity: \"1\", allocatable: \"1\", available: \"0\"}");
 }
 
-/* It answers before its managers have started and before it knows its pods. */
+/* A kubelet that has just started answers before its managers have started and before it knows its pods. */
 static void a_starting_kubelet_frees_nothing_without_state_files(void **state)
 {
 	static const char held[] = "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"13\"}",
 			  free_cpus[] =
 				  "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"15\"}";
 	static const struct {
-		const char *list, *allocatable;
+		const char *list, *allocatable; /* NULL = the API does not answer */
 		bool young, kept;
 		const char *cpus;
 	} answers[] = {
 		{world_list, world_allocatable, false, false, held},
 		{"", "", true, true, held},
 		{"", world_allocatable, true, true, held},
+		{NULL, NULL, true, true, held},
 		{world_list, world_allocatable, true, false, held},
 		{"", world_allocatable, true, true, held},
 		{"", world_allocatable, false, false, free_cpus},
 	};
+
 	struct world *w = *state;
 
 	w->config.state_files = false;
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
-		world_serve(w, answers[i].list, answers[i].allocatable);
-		if (!answers[i].young)
+		if (answers[i].list)
+			world_serve(w, answers[i].list, answers[i].allocatable);
+		if (answers[i].list && !answers[i].young)
 			world_make_old(w, "kubelet.sock");
 		world_look(w);
 		if (w->api_kept != answers[i].kept)
 			fail_msg("answer %zu: %s", i, w->notes.text);
 		world_assert_has(&w->object, answers[i].cpus);
-		if (answers[i].kept)
+		if (answers[i].list && answers[i].kept)
 			world_assert_has(
 				&w->notes, "the kubelet has just started and does not list everything yet");
+		if (answers[i].list)
+			world_stop_serving(w);
+	}
+}
+
+/* An agent that starts with the kubelet has no earlier answer. */
+static void an_empty_first_answer_proves_no_policy(void **state)
+{
+	struct world *w = *state;
+
+	w->config.state_files = false;
+	world_end_kubelet(w);
+	for (unsigned i = 0; i < 2; i++) {
+		world_serve(w, "", "");
+		world_look(w);
+		assert_null(strstr(w->object.text, "{name: cpuManagerPolicy, value: none}"));
 		world_stop_serving(w);
 	}
 }
@@ -461,6 +480,8 @@ int main(void)
 			a_kubelet_that_comes_back_is_believed, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(
 			a_starting_kubelet_frees_nothing_without_state_files, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(
+			an_empty_first_answer_proves_no_policy, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(
 			another_kubelet_has_its_own_reserved_cpus, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(
