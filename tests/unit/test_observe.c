@@ -156,21 +156,6 @@ static void a_starting_kubelet_frees_nothing_without_state_files(void **state)
 	}
 }
 
-/* An agent that starts with the kubelet has no earlier answer. */
-static void an_empty_first_answer_proves_no_policy(void **state)
-{
-	struct world *w = *state;
-
-	w->config.state_files = false;
-	world_end_kubelet(w);
-	for (unsigned i = 0; i < 2; i++) {
-		world_serve(w, "", "");
-		world_look(w);
-		assert_null(strstr(w->object.text, "{name: cpuManagerPolicy, value: none}"));
-		world_stop_serving(w);
-	}
-}
-
 /* ---- one kubelet after the other */
 
 static void remove_folder_of_pod(const struct world *w)
@@ -480,8 +465,6 @@ int main(void)
 			a_kubelet_that_comes_back_is_believed, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(
 			a_starting_kubelet_frees_nothing_without_state_files, world_setup, world_teardown),
-		cmocka_unit_test_setup_teardown(
-			an_empty_first_answer_proves_no_policy, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(
 			another_kubelet_has_its_own_reserved_cpus, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(

@@ -359,6 +359,34 @@ static void a_damaged_answer_leaves_the_last_one(void **state)
 	node_release(&n);
 }
 
+/* Of an agent that starts with the kubelet: what two young answers do not list is not known. Then the kubelet lists CPU 7, and is young again. */
+static void young_answers_prove_nothing(void **state)
+{
+	static const struct grpc_answer empty = {.message = "", .len = 0},
+					seven = {.message = "\x12\x01\x07", .len = 3};
+	const struct grpc_answer answers[] = {
+		empty, empty, empty, empty, empty, seven, empty, empty, empty, empty};
+	static const struct {
+		bool young;
+		int want;
+		bool known;
+	} reads[] = {{true, 0, false}, {true, 0, false}, {true, 0, true}, {true, -EAGAIN, false},
+		{false, 0, true}};
+	struct node n;
+
+	(void)state;
+	node_init(&n, answers, ARRAY_SIZE(answers));
+	for (size_t i = 0; i < ARRAY_SIZE(reads); i++) {
+		CLEANUP(pod_resources_release) struct pod_resources p;
+
+		pod_resources_init(&p);
+		pod_resources_set_young(n.client, reads[i].young);
+		assert_int_equal(pod_resources_read(n.client, NULL, &p, NULL, &n.err), reads[i].want);
+		assert_int_equal(p.allocatable_known, reads[i].known);
+	}
+	node_release(&n);
+}
+
 static void the_rate_limit_is_respected(void **state)
 {
 	static const struct grpc_answer answers[] = {{.status = 8}, {.len = 0}, {.len = 0}};
@@ -390,6 +418,7 @@ int main(void)
 		cmocka_unit_test(both_calls_are_made),
 		cmocka_unit_test(failures_name_socket_and_call),
 		cmocka_unit_test(a_damaged_answer_leaves_the_last_one),
+		cmocka_unit_test(young_answers_prove_nothing),
 		cmocka_unit_test(the_rate_limit_is_respected),
 	};
 
