@@ -25,8 +25,9 @@ void kubelet_config_release(struct kubelet_config *config)
 	for (size_t i = 0; i < SETTING_COUNT; i++) {
 		doc_release(&config->values[i]);
 		free(config->from[i]);
-		free(config->spelled[i]);
 	}
+	doc_release(&config->others);
+	doc_release(&config->other_from);
 	free(config->unknown_field);
 	free(config->unknown_field_from);
 	strv_release(&config->fields);
@@ -142,13 +143,24 @@ static int replace_value(struct kubelet_config *config, enum setting what, const
 	return 0;
 }
 
+/* The setting whose name is spelled like this, but with other case; SETTING_COUNT = none. */
+static enum setting find_other_spelling(const char *key)
+{
+	for (enum setting what = 0; what < SETTING_COUNT; what++)
+		if (!strcasecmp(key, settings_table[what].name) &&
+			strcmp(key, settings_table[what].name) != 0)
+			return what;
+	return SETTING_COUNT;
+}
+
 /* Remember the field's name, and the first field that no kubelet is known to have. */
-static void note_field(struct kubelet_config *config, const struct doc *field, const char *from)
+static void note_field(struct kubelet_config *config, const struct doc *field, bool drop_in, const char *from)
 {
 	if (field->kind == DOC_NULL)
 		return;
 	strv_push_new(&config->fields, field->key);
-	if (config->unknown_field || config_field_is_known(field->key))
+	if (config->unknown_field || config_field_is_known(field->key) ||
+		(drop_in && find_other_spelling(field->key) != SETTING_COUNT))
 		return;
 	config->unknown_field = xstrdup(field->key);
 	config->unknown_field_from = xstrdup(from);
@@ -162,21 +174,41 @@ static int set_no_eviction(struct kubelet_config *config, const char *from, stru
 	return replace_value(config, SETTING_EVICTION_HARD, &none, from, err);
 }
 
-/* A drop-in's field for the setting: the kubelet ignores case there, and of several spellings the one that sorts last counts (encoding/json, after
- * the merge has sorted the fields). */
-static const struct doc *find_in_drop_in(
-	const struct kubelet_config *config, const struct doc *fields, enum setting what)
+/* Merges a drop-in's fields with other spellings into config->others, each spelling by itself. */
+static int merge_other_spellings(
+	struct kubelet_config *config, const struct doc *fields, const char *from, struct err *err)
 {
-	const char *name = settings_table[what].name;
-	const struct doc *found = NULL;
+	config->others.kind = config->other_from.kind = DOC_MAP;
+	DOC_FOREACH (field, fields) {
+		const struct doc *have = doc_get(&config->others, field->key);
+		int r;
 
-	DOC_FOREACH (field, fields)
-		if (!strcasecmp(field->key, name) && (!found || strcmp(field->key, found->key) > 0))
-			found = field;
-	if (found && config->values[what].kind != DOC_NULL &&
-		strcmp(found->key, config->spelled[what] ? config->spelled[what] : name) < 0)
-		return NULL;
-	return found;
+		if (find_other_spelling(field->key) == SETTING_COUNT)
+			continue;
+		if (have && have->kind == DOC_MAP && field->kind == DOC_MAP)
+			r = merge_keys(doc_find_or_add_map(&config->others, field->key), field, err);
+		else
+			r = set_key(&config->others, field, err);
+		if (r < 0)
+			return err_wrap(err, r, "%s: %s", from, field->key);
+		remove_key(&config->other_from, field->key);
+		doc_add_string(&config->other_from, field->key, from);
+	}
+	return 0;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct doc *x = a, *y = b;
+
+	return strcmp(x->key, y->key);
+}
+
+/* Removes from `map` the keys that `other` has. */
+static void remove_keys(struct doc *map, const struct doc *other)
+{
+	DOC_FOREACH (item, other)
+		remove_key(map, item->key);
 }
 
 /* Spells the fields of reservedMemory of a drop-in, whose case the kubelet ignores. */
@@ -195,11 +227,16 @@ static void spell_reservations(struct doc *list)
 static int merge_fields(struct kubelet_config *config, const struct doc *fields, bool drop_in,
 	const char *from, struct err *err)
 {
+	if (drop_in) {
+		int r = merge_other_spellings(config, fields, from, err);
+
+		if (r < 0)
+			return r;
+	}
 	DOC_FOREACH (field, fields)
-		note_field(config, field, from);
+		note_field(config, field, drop_in, from);
 	for (enum setting what = 0; what < SETTING_COUNT; what++) {
-		const struct doc *value = drop_in ? find_in_drop_in(config, fields, what)
-						  : doc_get(fields, settings_table[what].name);
+		const struct doc *value = doc_get(fields, settings_table[what].name);
 		int r = 0;
 
 		if (!value || (value->kind == DOC_NULL && !drop_in))
@@ -217,8 +254,47 @@ static int merge_fields(struct kubelet_config *config, const struct doc *fields,
 			spell_reservations(&config->values[what]);
 		if (r < 0)
 			return err_wrap(err, r, "%s: %s", from, settings_table[what].name);
-		text_set(&config->spelled[what], value->key);
 	}
+	return 0;
+}
+
+/* Whether the kubelet's base, into which drop-ins are merged, has the setting by its own name: its defaults are in the base. */
+static bool is_in_base(const struct kubelet_config *config, enum setting what)
+{
+	return config->values[what].kind != DOC_NULL || settings_table[what].kind == SETTING_IS_CHOICE;
+}
+
+int kubelet_config_end_drop_ins(struct kubelet_config *config, struct err *err)
+{
+	bool in_base[SETTING_COUNT];
+
+	for (enum setting what = 0; what < SETTING_COUNT; what++)
+		in_base[what] = is_in_base(config, what);
+	if (config->others.n_items > 0)
+		qsort(config->others.items, config->others.n_items, sizeof(*config->others.items),
+			compare_keys);
+	for (size_t i = 0; i < config->others.n_items; i++) {
+		struct doc *other = &config->others.items[i];
+		enum setting what = find_other_spelling(other->key);
+		bool is_earlier = in_base[what] && strcmp(other->key, settings_table[what].name) < 0;
+		struct doc *value = &config->values[what];
+		const char *from = doc_text(&config->other_from, other->key);
+		int r = 0;
+
+		if (other->kind == DOC_MAP && value->kind == DOC_MAP) {
+			if (is_earlier)
+				remove_keys(other, value);
+			r = merge_maps(config, what, other, from, err);
+		} else if (!is_earlier) {
+			r = replace_value(config, what, other, from, err);
+		}
+		if (what == SETTING_RESERVED_MEMORY)
+			spell_reservations(value);
+		if (r < 0)
+			return err_wrap(err, r, "%s: %s", from, other->key);
+	}
+	doc_release(&config->others);
+	doc_release(&config->other_from);
 	return 0;
 }
 
@@ -519,5 +595,7 @@ int kubelet_config_read_dropins(
 		if (r < 0)
 			return r;
 	}
-	return errno ? err_set(err, -errno, "cannot read '%s': %s", path.text, strerror(errno)) : 0;
+	if (errno)
+		return err_set(err, -errno, "cannot read '%s': %s", path.text, strerror(errno));
+	return kubelet_config_end_drop_ins(config, err);
 }

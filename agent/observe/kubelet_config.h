@@ -17,9 +17,10 @@
 struct kubelet_config {
 	struct doc values[SETTING_COUNT]; /* shaped as KubeletConfiguration's field; DOC_NULL = not given */
 	char *from[SETTING_COUNT];        /* NULL = not given */
-	char *spelled[SETTING_COUNT];     /* the field's name as written; NULL = not given */
-	struct strv fields;               /* the names of all fields */
-	char *unknown_field;              /* the first field that no kubelet is known to have, or NULL */
+	/* Fields of drop-ins by the names of settings in other case, and from which drop-in each is, until kubelet_config_end_drop_ins(). */
+	struct doc others, other_from;
+	struct strv fields;  /* the names of all fields */
+	char *unknown_field; /* the first field that no kubelet is known to have, or NULL */
 	char *unknown_field_from;
 };
 
@@ -36,6 +37,10 @@ void kubelet_config_release(struct kubelet_config *config);
  */
 int kubelet_config_parse(const char *text, size_t len, bool drop_in, const char *from,
 	struct kubelet_config *config, struct err *err);
+
+/* After the last drop-in: the kubelet ignores the case of a drop-in's fields, and of several spellings the one that sorts last counts (it sorts
+ * the merged fields, and decodes them by encoding/json). 0 or -EINVAL. */
+int kubelet_config_end_drop_ins(struct kubelet_config *config, struct err *err);
 
 /* As kubelet_config_parse(), of the configuration file at root + path; from = path. -ENOENT, ... as fs_read(). */
 int kubelet_config_read(const char *root, const char *path, struct kubelet_config *config, struct err *err);

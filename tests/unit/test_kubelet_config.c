@@ -415,8 +415,16 @@ static void drop_ins_are_read_without_case(void **state)
 			"cpuManagerPolicy=none [d]"},
 		{{HEAD "reservedMemory: [{numanode: 1, Limits: {memory: 100Mi}}]\n"}, SETTING_RESERVED_MEMORY,
 			"reservedMemory=1:memory=100Mi [d]"},
+		{{HEAD "CPUManagerPolicy: static\n"}, SETTING_CPU_MANAGER_POLICY,
+			"cpuManagerPolicy=none [kubelet default]"},
+		{{HEAD "reservedsystemcpus: null\n"}, SETTING_RESERVED_SYSTEM_CPUS,
+			"reservedSystemCPUs=0 [f]"},
+		{{HEAD "reservedSystemCpus: 0-3\n", HEAD "reservedSystemCpus: null\n"},
+			SETTING_RESERVED_SYSTEM_CPUS, "reservedSystemCPUs=0 [f]"},
+		{{HEAD "FeatureGates: {A: true, B: true}\nfeatureGates: {B: false}\n"}, SETTING_FEATURE_GATES,
+			"featureGates=A=true,B=false [d]"},
 	};
-	static const char file[] = HEAD "reservedSystemCPUs: \"0\"\ncpumanagerpolicy: static\n";
+	static const char file[] = HEAD "reservedSystemCPUs: \"0\"\n";
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -431,7 +439,9 @@ static void drop_ins_are_read_without_case(void **state)
 			if (kubelet_config_parse(cases[i].drop_ins[k], strlen(cases[i].drop_ins[k]), true,
 				    "d", &config, &err) < 0)
 				fail_msg("%s", err.text);
-		if (settings_convert(&config, true, &s, NULL, &err) < 0)
+		assert_null(config.unknown_field);
+		if (kubelet_config_end_drop_ins(&config, &err) < 0 ||
+			settings_convert(&config, true, &s, NULL, &err) < 0)
 			fail_msg("%s", err.text);
 		line = test_setting_line(&s, cases[i].what);
 		test_assert_text("setting", line, cases[i].want);
