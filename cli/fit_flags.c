@@ -83,7 +83,7 @@ static void init_victim(const struct options *options, const struct pod_info *po
 {
 	if (pod)
 		p->requests = &pod->class->wanted;
-	if (pod && pod->mirror) /* nobody can evict a static pod */
+	if (pod && (pod->mirror || pod->daemon)) /* the pod comes back to the node */
 		p->may_leave = false;
 	else if (option_set(options, OPT_BELOW_PRIORITY))
 		exclude_by_priority(p, pod, priority);
@@ -106,7 +106,7 @@ static void add_victims(const struct options *options, const struct node_info *n
 			init_victim(options, owner, p, priority);
 		n_pods = pods->n_items;
 	}
-	for (size_t i = 0; pods->by_requests && i < node->n_pods; i++) {
+	for (size_t i = 0; node && pods->by_requests && i < node->n_pods; i++) {
 		const struct pod_info *pod = node->pods[i];
 		struct victim_pod *p;
 

@@ -8,7 +8,7 @@
 
 #define NUMA_HEADING "NUMA nodes        " /* the column has at least this width */
 
-#define FOLDED_NODES 20u   /* text shows each of so many nodes */
+#define FOLDED_NODES 20u   /* a terminal shows each of so many nodes */
 #define CAUTION_MAX  1024u /* bytes */
 
 #define PLAN_APPLY "kubectl numa plan --apply"
@@ -664,7 +664,7 @@ void fit_write_row(struct writer *w, const struct pod_report *r, const struct no
 
 void fit_fold_row(struct writer *w, const struct pod_report *r)
 {
-	if (w->format == WRITER_TEXT && r->n_nodes > FOLDED_NODES)
+	if (w->format == WRITER_TEXT && w->width > 0 && w->headings && r->n_nodes > FOLDED_NODES)
 		table_fold_row(&w->table);
 }
 
@@ -727,7 +727,7 @@ static void write_table(struct writer *w, const struct pod_report *r)
 		if (!pod_report_has_copies(r, &r->nodes[i]))
 			continue;
 		fit_write_row(w, r, &r->nodes[i]);
-		if (r->nodes[i].answer != KUBELET_ADMITS)
+		if (r->nodes[i].answer == KUBELET_REJECTS)
 			fit_fold_row(w, r);
 	}
 	writer_table(w);

@@ -30,7 +30,7 @@
  */
 void fit_write_node(struct writer *w, const struct pod_report *r, const struct node_report *n);
 
-/* After the row of a node to which no pod can go: the text of more than 20 nodes shows equal rows as one. */
+/* After the row of a node to which the pod cannot go: of more than 20 nodes, a terminal shows equal rows as one. */
 void fit_fold_row(struct writer *w, const struct pod_report *r);
 
 /*

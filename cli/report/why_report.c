@@ -492,7 +492,7 @@ static void write_nodes(struct writer *w, const struct why_report *r)
 		if (*violated)
 			writer_cell(w, "REASON", "kept away: %s%s%s", violated, reasons.len > 0 ? "; " : "",
 				reasons.text);
-		if (*violated || n->answer != KUBELET_ADMITS)
+		if (*violated || n->answer == KUBELET_REJECTS)
 			fit_fold_row(w, &r->pods);
 		writer_end(w);
 	}

@@ -367,6 +367,7 @@ static void place_pod(struct cluster *cluster, const struct doc *object, const s
 	bool keeps_node, may_use_reservation;
 	struct pod_info init = {.names = status->names,
 		.mirror = status->names.mirror,
+		.daemon = !strncmp(status->owner, "DaemonSet ", strlen("DaemonSet ")),
 		.bound = true,
 		.bound_ms = status->stage == POD_RUNS ? 0 : now_ms,
 		.list_number = cluster->list_number[OBJECT_POD]};

@@ -80,6 +80,7 @@ struct pod_info {
 	bool held_is_rest; /* `held` is only the part that the NodeResourceTopology object does not report */
 	bool is_reservation; /* not a pod: stands for the pod of a reservation, or for a nominated pod; never bound */
 	bool mirror; /* of a static pod; the NodeResourceTopology object reports what the static pod holds */
+	bool daemon; /* of a DaemonSet, which recreates the pod on the same node */
 	bool bound;  /* false = assumed until expires_ms */
 	bool terminating; /* of a bound pod: it is being deleted */
 	bool repels;      /* of a bound pod: it has rules against other pods (podAntiAffinity) */

@@ -321,6 +321,25 @@ cluster "by name" 3 "    default/a, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$
 # 31 CPUs less 9.5, 9 and 3 are 9.5: with a 19, with b 18.5
 cluster "what a pod asks of the shared pool comes free with it" 3 "    default/a, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 19 --policy none --what-frees
 cluster "pods of the shared pool may have to go" 3 "    default/shared" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 29 --policy none --what-frees
+# On a terminal, more than 20 nodes that reject the pod for the same reason are one row.
+for i in $(seq 22); do
+	sed "s/^  name: w10/  name: n$i/" "$dir/w10.yaml"
+	echo ---
+done >"$dir/many.yaml"
+if command -v script >/dev/null; then
+	terminal() { script -qec "stty cols 120; TERM=dumb $numa fit --cpus 40 --from $dir/many.yaml $*" /dev/null </dev/null 2>&1 | tr -d '\r' >"$dir/out"; }
+	terminal
+	check "a terminal: equal rows are one" grep -q '^n1 +21  *TopologyAffinityError ' "$dir/out"
+	terminal -o wide
+	check "a terminal: each row with -o wide" test "$(grep -c '^n[0-9]*  *TopologyAffinityError ' "$dir/out")" -eq 22
+	terminal --no-headers
+	check "a terminal: each row without headings" test "$(grep -c '^n[0-9]*  *TopologyAffinityError ' "$dir/out")" -eq 22
+fi
+"$numa" fit --cpus 40 --from "$dir/many.yaml" >"$dir/out" 2>&1
+check "a pipe: each row" test "$(grep -c '^n[0-9]*  *TopologyAffinityError ' "$dir/out")" -eq 22
+sed 's/name: shared, namespace: default,/& ownerReferences: [{kind: DaemonSet, name: d, controller: true}],/' "$dir/held.yaml" >"$dir/daemon.yaml"
+cluster "a pod of a DaemonSet would come back" 3 "no set of pods: even without the 2 pods that hold requested resources, the pod does not fit" \
+	w10 --from "$dir/w10.yaml" --from "$dir/daemon.yaml" --cpus 29 --policy none --what-frees
 cluster "only a pod below a priority" 3 "    default/b, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 11 --what-frees --below-priority 100
 cluster "priorities need no Nodes" 3 "    default/b, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/pods-only.yaml" --cpus 11 --what-frees --below-priority 100
 cluster "an object has no priorities" 3 "  2 pods are kept: priority unknown" w10 --from "$dir/w10.yaml" --cpus 11 --what-frees --below-priority 100
