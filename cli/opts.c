@@ -73,8 +73,10 @@ static int set_value(struct options *o, const struct option_def *def, const char
 	CLEANUP(strbuf_release) struct strbuf values = STRBUF_INIT(OPTION_VALUES_MAX);
 	enum option_id id = def->id;
 
-	if (def->empty_is_unset && !*value)
+	if (def->empty_is_unset && !*value) {
+		o->value[id] = o->origin[id] = NULL;
 		return 0;
+	}
 	if (id == OPT_OUTPUT && is_template(value))
 		return err_set(
 			err, -EINVAL, "%s: '%.100s' is not supported: use '-o json | jq'", origin, value);

@@ -165,9 +165,10 @@ static int watch_all_files(struct watch *w, struct err *err)
 
 bool watch_retry(struct watch *w)
 {
+	size_t before = w->n_entries;
 	struct err err;
 
-	return w->incomplete && watch_all_files(w, &err) == 0;
+	return w->incomplete && (watch_all_files(w, &err) == 0 || w->n_entries > before);
 }
 
 int watch_set(struct watch *w, const struct strv *files, bool *ret_changed, struct err *err)

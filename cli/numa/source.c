@@ -349,9 +349,8 @@ static int explain_absence(struct source *s, enum object_kind kind, struct err *
 		name);
 }
 
-/* The object of the only node, or the list. */
-static int read_object_or_list(
-	struct source *s, enum object_kind kind, object_fn *fn, void *data, struct err *err)
+/* Reads the objects of a kind: the object of the only node, or the list. */
+static int read_kind(struct source *s, enum object_kind kind, object_fn *fn, void *data, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
 	struct delivery delivery = {.kind = kind, .fn = fn, .data = data};
@@ -376,24 +375,30 @@ static int read_object_or_list(
 	return r == -EINVAL ? -EBADMSG : r; /* not wrong usage */
 }
 
-/* Reads the objects of a kind, or those of the only node. The Pods of a node are those on it and those that are nominated for it. */
-static int read_kind(struct source *s, enum object_kind kind, object_fn *fn, void *data, struct err *err)
+/*
+ * Reads all Pods; or with one node those that are nominated for it, then those on it: a pod that is bound meanwhile is in one list at least. A
+ * kubelet's identity may list the latter only.
+ */
+static int read_pods(struct source *s, object_fn *fn, void *data, struct err *err)
 {
-	int r = read_object_or_list(s, kind, fn, data, err);
+	int r = 0;
 
-	if (r < 0 || kind != OBJECT_POD || !source_node(s) || s->ended_pods)
-		return r;
-	s->nominated_pods = true;
-	r = read_object_or_list(s, kind, fn, data, err);
-	s->nominated_pods = false;
-	return r;
+	if (source_node(s)) {
+		s->nominated_pods = true;
+		r = read_kind(s, OBJECT_POD, fn, data, err);
+		s->nominated_pods = false;
+	}
+	return r < 0 && r != -EREMOTEIO ? r : read_kind(s, OBJECT_POD, fn, data, err);
 }
 
 static int read_server(struct source *s, unsigned kinds, object_fn *fn, void *data, struct err *err)
 {
 	for (enum object_kind kind = 0; kind < OBJECT_KIND_COUNT; kind++) {
-		int r = kinds >> kind & 1 ? read_kind(s, kind, fn, data, err) : 0;
+		int r = 0;
 
+		if (kinds >> kind & 1)
+			r = kind == OBJECT_POD ? read_pods(s, fn, data, err)
+					       : read_kind(s, kind, fn, data, err);
 		if (r < 0)
 			return r;
 	}
@@ -584,19 +589,15 @@ static int omit_denied(int r, const char *what, const struct err *why, struct er
 
 int source_read_nodes_and_pods(struct source *s, object_fn *fn, void *data, struct err *err)
 {
-	static const enum object_kind kinds[] = {OBJECT_NODE, OBJECT_POD};
-	static const char *const names[] = {"nodes", "pods"};
+	struct err why = {""};
+	int r;
 
 	if (s->reads_files)
 		return input_files_read(&s->files, 1u << OBJECT_NODE | 1u << OBJECT_POD, fn, data, err);
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		struct err why = {""};
-		int r = omit_denied(read_kind(s, kinds[i], fn, data, &why), names[i], &why, err);
-
-		if (r != 0)
-			return r < 0 ? r : 0; /* without Nodes, the requests of Pods are not used */
-	}
-	return 0;
+	r = omit_denied(read_kind(s, OBJECT_NODE, fn, data, &why), "nodes", &why, err);
+	if (r == 0) /* without Nodes, the requests of Pods are not used */
+		r = omit_denied(read_pods(s, fn, data, &why), "pods", &why, err);
+	return r < 0 ? r : 0;
 }
 
 struct cluster_delivery {

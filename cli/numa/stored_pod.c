@@ -92,7 +92,9 @@ static int ask_for_dry_run(const struct pod_template *t, const char *namespace, 
 		return err_set(err, -EFBIG, "the pod is too large");
 	strbuf_addstr(&path, "/api/v1/namespaces/");
 	api_path_escape(&path, namespace);
-	strbuf_addstr(&path, "/pods?dryRun=All&fieldValidation=Strict&fieldManager=kubectl-numa");
+	/* The operators of other kinds may drop members that are not a Pod's. */
+	strbuf_addf(&path, "/pods?dryRun=All&fieldValidation=%s&fieldManager=kubectl-numa",
+		t->is_native ? "Strict" : "Ignore");
 	request.path = path.text;
 	request.body = body.text;
 	request.body_len = body.len;
@@ -161,7 +163,7 @@ static int dry_run(const struct pod_template *t, const char *namespace, struct a
 	}
 	api_response_message(&response, message);
 	err_set(err, 0, "the API server refuses the pod in namespace '%.60s': %s", namespace, message);
-	if (response.status == HTTP_NOT_FOUND)
+	if (response.status == HTTP_NOT_FOUND && !strncmp(message, "namespaces ", strlen("namespaces ")))
 		strv_take(&ret->form.not_evaluated,
 			xasprintf("namespace '%.60s', which does not exist", namespace));
 	if (response.status == HTTP_NOT_FOUND || response.status >= 500 ||

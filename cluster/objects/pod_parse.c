@@ -381,18 +381,21 @@ static int apply_pod_status(
 	const struct doc *resources = doc_get(status, "resources");
 	const struct doc *requests[] = {
 		doc_get(status, "allocatedResources"), doc_get(resources, "requests")};
+	bool equal = resource_list_equal(&pod->pod_requests, &pod->pod_limits);
 	int r = 0;
 
 	if (!resources)
 		return 0;
-	if (is_pending) {
-		lower_to_zero(&pod->pod_requests, requests[1]);
+	for (size_t i = 0; i < ARRAY_SIZE(requests) && is_pending; i++)
+		lower_to_zero(&pod->pod_requests, requests[i]);
+	if (is_pending)
 		lower_to_zero(&pod->pod_limits, doc_get(resources, "limits"));
-	}
 	for (size_t i = 0; i < ARRAY_SIZE(requests) && r == 0; i++)
 		r = raise_list(&pod->pod_requests, requests[i], err);
 	if (r == 0)
 		r = raise_list(&pod->pod_limits, doc_get(resources, "limits"), err);
+	if (r == 0 && equal)
+		resource_list_override(&pod->pod_limits, &pod->pod_requests);
 	return r < 0 ? err_wrap(err, r, "status of the pod") : 0;
 }
 
@@ -439,6 +442,8 @@ bool pod_reports_resources(const struct doc *pod)
 {
 	const struct doc *statuses = doc_get(doc_get(pod, "status"), "containerStatuses");
 
+	if (doc_get(doc_get(pod, "status"), "resources"))
+		return true;
 	DOC_FOREACH_ITEM (status, statuses)
 		if (doc_get(status, "allocatedResources") || doc_get(status, "resources"))
 			return true;

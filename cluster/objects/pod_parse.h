@@ -14,6 +14,7 @@ struct pod_template {
 	uint64_t replicas; /* the object's number of replicas; 1 if omitted */
 	bool is_counted;   /* the object's kind has replicas: all kinds but Pod, DaemonSet and PodTemplate */
 	bool one_per_node; /* a DaemonSet */
+	bool is_native; /* of a Pod or a workload of Kubernetes' own, whose template the API server stores as a Pod's */
 	bool claims_volumes; /* the object has volumeClaimTemplates: its controller adds volumes to the pods */
 	const struct doc *owner; /* has the pod's metadata and spec; NULL = none; part of the object */
 	const char *namespace;   /* of the object; NULL = none; part of the object */
@@ -63,7 +64,7 @@ int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, 
  */
 int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struct err *err);
 
-/* Whether the Pod's status reports the resources that the kubelet has allocated to a container. */
+/* Whether the Pod's status reports the resources that the kubelet has allocated to the pod or to a container. */
 bool pod_reports_resources(const struct doc *pod);
 
 #define POD_PRIORITY_CRITICAL 2000000000 /* SystemCriticalPriority (pkg/apis/scheduling/types.go) */

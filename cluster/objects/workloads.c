@@ -348,6 +348,7 @@ int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, 
 		return err_set(err, r < 0 ? r : -EINVAL, "%s", problem.text);
 	for (size_t i = 0; i < t.n_items; i++) {
 		t.items[i].is_counted = is_counted(kind);
+		t.items[i].is_native = own_api_version(kind) && !strchr(doc_text(object, "apiVersion"), '.');
 		t.items[i].one_per_node = !strcmp(kind, "DaemonSet");
 		t.items[i].claims_volumes = claims_volumes;
 		t.items[i].namespace = namespace;

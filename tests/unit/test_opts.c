@@ -127,7 +127,7 @@ static void flags_are_read_as_kubectl_reads_them(void **state)
 	/* kubectl's parser takes "=" for the value. */
 	assert_int_equal(parse_for(&program_numa, "pods -n=", &o, &err), -EINVAL);
 	test_assert_text("message", err.text, "--namespace: '' is not a name");
-	assert_int_equal(parse_for(&program_numa, "pods -l= --node-selector=", &o, &err), 0);
+	assert_int_equal(parse_for(&program_numa, "pods -l a=b -l= --node-selector=", &o, &err), 0);
 	assert_false(option_set(&o, OPT_POD_SELECTOR) || option_set(&o, OPT_SELECTOR));
 }
 
