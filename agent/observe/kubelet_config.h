@@ -17,7 +17,7 @@
 struct kubelet_config {
 	struct doc values[SETTING_COUNT]; /* shaped as KubeletConfiguration's field; DOC_NULL = not given */
 	char *from[SETTING_COUNT];        /* NULL = not given */
-	/* Fields of drop-ins by the names of settings in other case, and from which drop-in each is, until kubelet_config_end_drop_ins(). */
+	/* Fields of drop-ins whose names are those of settings in other case, and the drop-in of each; empty after kubelet_config_end_drop_ins() */
 	struct doc others, other_from;
 	struct strv fields;  /* the names of all fields */
 	char *unknown_field; /* the first field that no kubelet is known to have, or NULL */
@@ -38,8 +38,10 @@ void kubelet_config_release(struct kubelet_config *config);
 int kubelet_config_parse(const char *text, size_t len, bool drop_in, const char *from,
 	struct kubelet_config *config, struct err *err);
 
-/* After the last drop-in: the kubelet ignores the case of a drop-in's fields, and of several spellings the one that sorts last counts (it sorts
- * the merged fields, and decodes them by encoding/json). 0 or -EINVAL. */
+/*
+ * To be called after the last drop-in. The kubelet ignores the case of a drop-in's fields, and of several spellings the one that sorts last
+ * counts, because it sorts the merged fields and decodes them by encoding/json. 0 or -EINVAL.
+ */
 int kubelet_config_end_drop_ins(struct kubelet_config *config, struct err *err);
 
 /* As kubelet_config_parse(), of the configuration file at root + path; from = path. -ENOENT, ... as fs_read(). */

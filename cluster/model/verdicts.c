@@ -240,17 +240,10 @@ void verdicts_init(struct verdicts *verdicts, struct cluster *cluster)
 	*verdicts = (struct verdicts){.cluster = cluster, .projections = {.cluster = cluster}};
 }
 
-static void clear_verdicts(struct class_verdicts *c)
-{
-	for (size_t i = 0; i < c->items_size; i++) {
-		free(c->items[i].reason);
-		c->items[i] = (struct verdict){0};
-	}
-}
-
 static void class_verdicts_release(struct class_verdicts *c)
 {
-	clear_verdicts(c);
+	for (size_t i = 0; i < c->items_size; i++)
+		free(c->items[i].reason);
 	free(c->items);
 	*c = (struct class_verdicts){0};
 }

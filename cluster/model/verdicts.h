@@ -102,8 +102,10 @@ void verdict_score(struct distances_kept *distances, const struct node_admission
 bool verdict_is_better(
 	const struct verdict *x, const char *x_node, const struct verdict *y, const char *y_node);
 
-/* pod_class_lacks() of the node; NULL without a Node object. Only of a node that kube-scheduler has not checked: it excludes such a node, unless
- * a DRA driver serves the resource there, which this process does not know. */
+/*
+ * pod_class_lacks() of the node; NULL without a Node object. To be asked of nodes that kube-scheduler has not checked: the scheduler excludes
+ * a node without the resource, unless a DRA driver serves the resource there, of which nrtd knows nothing.
+ */
 const char *verdict_lacks(
 	const struct cluster *cluster, const struct pod_class *class, const struct node_info *node);
 

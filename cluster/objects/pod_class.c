@@ -44,7 +44,6 @@ static void count_name(struct known_resources *k, const char *name)
 	known->n_objects = 1;
 	memcpy(known->name, name, len + 1);
 	name_table_add(&k->by_name, known->name, known);
-	k->version++;
 }
 
 static void uncount_name(struct known_resources *k, const char *name)
@@ -55,7 +54,6 @@ static void uncount_name(struct known_resources *k, const char *name)
 		return;
 	name_table_remove(&k->by_name, known->name);
 	free(known);
-	k->version++;
 }
 
 void known_resources_forget(struct known_resources *k, struct strv *counted)
@@ -67,7 +65,7 @@ void known_resources_forget(struct known_resources *k, struct strv *counted)
 
 /*
  * Counts the names of an object's new version, and uncounts those of its previous version (`counted`). `names` move to
- * `counted`. Counts first, so that a name in both versions does not change known_resources.version.
+ * `counted`. Counts first, so that a name in both versions stays.
  */
 static void replace_names(struct known_resources *k, struct strv *names, struct strv *counted)
 {

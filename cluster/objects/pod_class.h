@@ -19,7 +19,6 @@
  * struct is empty. */
 struct known_resources {
 	struct name_table by_name;
-	uint64_t version; /* changes whenever a name is added or removed */
 };
 
 bool known_resources_has(const struct known_resources *k, const char *name);
