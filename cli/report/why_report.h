@@ -16,8 +16,7 @@ struct why_report {
 	struct pod_status status;
 	struct pod_events events;
 	bool events_known;
-	const char *
-		only_node; /* the only node whose objects were read; NULL = all. Set by the caller; not owned */
+	const char *only_node; /* whose objects alone were read; NULL = all nodes; borrowed, set by the caller */
 	struct cluster cluster;
 	struct scheduling_constraints
 		constraints; /* of schedulers; they do not change the kubelets' verdicts */
