@@ -258,18 +258,14 @@ static int merge_fields(struct kubelet_config *config, const struct doc *fields,
 	return 0;
 }
 
-/* Whether the kubelet's base, into which drop-ins are merged, has the setting by its own name: its defaults are in the base. */
-static bool is_in_base(const struct kubelet_config *config, enum setting what)
-{
-	return config->values[what].kind != DOC_NULL || settings_table[what].kind == SETTING_IS_CHOICE;
-}
-
 int kubelet_config_end_drop_ins(struct kubelet_config *config, struct err *err)
 {
+	/* Drop-ins are merged into the configuration with its defaults: does it have the setting by its own name? */
 	bool in_base[SETTING_COUNT];
 
 	for (enum setting what = 0; what < SETTING_COUNT; what++)
-		in_base[what] = is_in_base(config, what);
+		in_base[what] = config->values[what].kind != DOC_NULL ||
+				settings_table[what].kind == SETTING_IS_CHOICE;
 	if (config->others.n_items > 0)
 		qsort(config->others.items, config->others.n_items, sizeof(*config->others.items),
 			compare_keys);

@@ -49,9 +49,10 @@ int kubelet_config_read(const char *root, const char *path, struct kubelet_confi
 
 /*
  * Merge the drop-ins of the directory root + dir: the files whose names end in ".conf", sub-directories
- * included, in lexical order, as filepath.WalkDir walks them; none if `dir` is a symbolic link without a slash at its end. A bad file is an error, as for the kubelet,
- * and so is a directory that cannot be read. `files` gets the paths below `root` of the files and of the
- * directories: a directory's time shows that a file came or went. 0 or -errno.
+ * included, in lexical order, as filepath.WalkDir walks them. A symbolic link to a directory has no drop-ins, unless
+ * `dir` ends with a slash. A bad file is an error, as for the kubelet, and so is a directory that cannot be read.
+ * `files` gets the paths below `root` of the files and of the directories: a directory's time shows that a file came
+ * or went. 0 or -errno.
  */
 int kubelet_config_read_dropins(const char *root, const char *dir, struct kubelet_config *config,
 	struct strv *files, struct err *err);

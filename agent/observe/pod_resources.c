@@ -507,25 +507,6 @@ static void replies_release(struct replies *p)
 	grpc_reply_release(&p->allocatable);
 }
 
-/* Complete answers, as they came. */
-struct kept_answers {
-	bool known, allocatable_known;
-	struct strbuf list, allocatable;
-};
-
-static void kept_answers_init(struct kept_answers *k)
-{
-	*k = (struct kept_answers){.list = STRBUF_INIT(POD_RESOURCES_REPLY_MAX),
-		.allocatable = STRBUF_INIT(POD_RESOURCES_REPLY_MAX)};
-}
-
-static void kept_answers_release(struct kept_answers *k)
-{
-	strbuf_release(&k->list);
-	strbuf_release(&k->allocatable);
-	kept_answers_init(k);
-}
-
 /* Calls in the background: somebody waits for the answer, nobody does any more, or the answer is there. */
 enum call_state { CALL_AWAITED, CALL_LATE, CALL_ANSWERED };
 
@@ -536,7 +517,9 @@ struct pod_resources_client {
 	unsigned pause_ms; /* the last pause for the kubelet's rate limit */
 	int64_t not_before;
 	bool young; /* pod_resources_set_young() */
-	struct kept_answers last;
+	/* The last answers that were complete. */
+	bool answered, allocatable_answered;
+	struct strbuf list, allocatable;
 	/*
 	 * Of calls in the background. While `begun`, the thread owns `channel`, `pause_ms`, `not_before` and
 	 * `replies`. It ends after `answered_fd` has become readable.
@@ -554,7 +537,7 @@ static struct pod_resources_client *client_new(const char *socket)
 {
 	struct pod_resources_client *c = xcalloc(1, sizeof(*c));
 
-	kept_answers_init(&c->last);
+	c->list = c->allocatable = (struct strbuf)STRBUF_INIT(POD_RESOURCES_REPLY_MAX);
 	c->socket = xstrdup(socket);
 	c->deadline_ms = POD_RESOURCES_DEADLINE_MS;
 	c->stop = (struct cancel)CANCEL_INIT;
@@ -606,7 +589,8 @@ void pod_resources_client_free(struct pod_resources_client *c)
 	cancel_release(&c->stop);
 	closep(&c->answered_fd);
 	grpc_channel_free(c->channel);
-	kept_answers_release(&c->last);
+	strbuf_release(&c->list);
+	strbuf_release(&c->allocatable);
 	free(c->socket);
 	free(c);
 }
@@ -685,14 +669,14 @@ void pod_resources_set_young(struct pod_resources_client *c, bool young)
 /* Moves valid answers into the client, in place of its last ones. */
 static void keep_answers(struct pod_resources_client *c, struct replies *p)
 {
-	strbuf_release(&c->last.list);
-	c->last.known = true;
-	c->last.list = p->list.message;
+	strbuf_release(&c->list);
+	strbuf_release(&c->allocatable);
+	c->answered = true;
+	c->allocatable_answered = p->allocatable_known;
+	c->list = p->list.message;
 	p->list.message = (struct strbuf)STRBUF_INIT(0);
-	c->last.allocatable_known = p->allocatable_known;
 	if (p->allocatable_known) {
-		strbuf_release(&c->last.allocatable);
-		c->last.allocatable = p->allocatable.message;
+		c->allocatable = p->allocatable.message;
 		p->allocatable.message = (struct strbuf)STRBUF_INIT(0);
 	}
 }
@@ -711,11 +695,11 @@ static void make_calls(struct pod_resources_client *c, struct replies *ret)
 int pod_resources_recall(const struct pod_resources_client *c, const struct machine *machine,
 	struct pod_resources *ret, struct notes *notes, struct err *err)
 {
-	if (!c->last.known)
+	if (!c->answered)
 		return err_set(err, -ENOENT, "%s has not answered before", c->socket);
-	return pod_resources_parse(c->last.list.text, c->last.list.len,
-		c->last.allocatable_known ? c->last.allocatable.text : NULL, c->last.allocatable.len, machine,
-		ret, notes, err);
+	return pod_resources_parse(c->list.text, c->list.len,
+		c->allocatable_answered ? c->allocatable.text : NULL, c->allocatable.len, machine, ret, notes,
+		err);
 }
 
 /* Whether both messages are valid: 0 or -EBADMSG with one line. */

@@ -35,7 +35,7 @@ int watch_fd(const struct watch *w);
  */
 int watch_set(struct watch *w, const struct strv *files, bool *ret_changed, struct err *err);
 
-/* Tries to watch the files that are not watched. Returns whether more files are watched now: a change of these may have been missed. */
+/* Tries to watch the files that are not watched. Returns whether more files are watched now: they may have changed before. */
 bool watch_retry(struct watch *w);
 
 /* Reads all events. Sets *ret_changed if a file has changed or may have changed (events were lost, a folder

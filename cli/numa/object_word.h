@@ -10,8 +10,8 @@
 const char *object_word_node(const char *word);
 
 /*
- * Splits NAME, pod/NAME (pods, po) or NAMESPACE/NAME. *ret_namespace: a new string, or NULL if the word has none; *ret_name: part of the word. 0; -EINVAL
- * with one line if the word is malformed, or names another namespace than --namespace.
+ * Splits NAME, pod/NAME (pods, po) or NAMESPACE/NAME. *ret_namespace: a new string, or NULL if the word has none; *ret_name: part of
+ * the word. 0; -EINVAL with one line if the word is malformed, or names another namespace than --namespace.
  */
 int object_word_split_pod(const struct options *o, const char *word, char **ret_namespace,
 	const char **ret_name, struct err *err);

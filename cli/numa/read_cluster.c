@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-static int add_node(struct cluster_node *node, void *data, struct err *err)
+static int add_to_cluster(struct cluster_node *node, void *data, struct err *err)
 {
 	const struct simulated_cluster *c = data;
 
@@ -13,7 +13,7 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 	return 0;
 }
 
-static int add_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static int add_object_to_cluster(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	const struct simulated_cluster *c = data;
 
@@ -26,10 +26,10 @@ int read_cluster(struct source *s, struct simulated_cluster *c, struct err *err)
 	const unsigned kinds = 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_PDB;
 	const struct object_reader reader = source_reader(s);
 	size_t n_selected = 0;
-	int r = source_each_node(s, add_node, c, err);
+	int r = source_each_node(s, add_to_cluster, c, err);
 
 	if (r == 0)
-		r = reader.read(reader.source, kinds, add_object, c, err);
+		r = reader.read(reader.source, kinds, add_object_to_cluster, c, err);
 	if (r < 0)
 		return r;
 	simulated_cluster_finish(c);

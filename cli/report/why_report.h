@@ -16,7 +16,7 @@ struct why_report {
 	struct pod_status status;
 	struct pod_events events;
 	bool events_known;
-	const char *only_node; /* was read alone; NULL = all were; borrowed, set by the caller */
+	const char *only_node; /* the objects of this node only were read; NULL = of all; borrowed */
 	struct cluster cluster;
 	struct scheduling_constraints
 		constraints; /* of schedulers; they do not change the kubelets' verdicts */

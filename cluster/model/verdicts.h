@@ -124,7 +124,8 @@ int verdict_without(struct verdicts *verdicts, const struct pod_class *class, co
 
 /*
  * Whether the node's kubelet rejects the pod class whichever pods are evicted: the pod is larger than the node, or no combination of
- * NUMA nodes satisfies the request. False if this is not certain: the verdict is an estimate, or the kubelet rejects only a later container, whose result may depend on the placement of earlier containers.
+ * NUMA nodes satisfies the request. False if this is not certain: the verdict is an estimate, or the kubelet rejects only a later
+ * container, whose result may depend on the placement of earlier containers.
  */
 bool verdict_rejects_always(const struct node_info *node, const struct pod_class *class);
 

@@ -18,8 +18,7 @@ levels, a namespace of the level `privileged`.
     helm install nrtd packaging/helm/nrtd -n nrtd --create-namespace --set image.repository=registry.example/nrtd
 
 helm installs the CRD if it is missing, and neither updates nor deletes it. Keep your values in a file for each `helm upgrade -f FILE`:
-`--reuse-values` misses the new chart's values. `helm get notes nrtd -n nrtd`
-prints how to uninstall.
+`--reuse-values` misses the new chart's values. `helm get notes nrtd -n nrtd` prints how to uninstall.
 
 These are the values that users set; `helm show values packaging/helm/nrtd` explains all.
 
