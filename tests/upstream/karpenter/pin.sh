@@ -5,10 +5,4 @@ set -eu
 KARPENTER=v1.15.0
 GO=1.26.9
 
-cd "$(dirname "$0")"
-rm -f go.sum
-printf 'module nrtd.dev/tests/upstream/karpenter\n\ngo %s\n\ntool sigs.k8s.io/karpenter/kwok\n' "$GO" >go.mod
-GOTOOLCHAIN=$(../toolchain.sh go.mod)
-export GOTOOLCHAIN
-go mod edit -require="sigs.k8s.io/karpenter@$KARPENTER"
-go mod tidy
+exec "$(dirname "$0")/../pin_tools.sh" karpenter "$GO" sigs.k8s.io/karpenter/kwok "sigs.k8s.io/karpenter@$KARPENTER"
